@@ -1,0 +1,155 @@
+"""What the window remembers: one JSON file with a schema version.
+
+Reading never fails: a damaged file is put aside as `settings.json.bad`, unknown or disallowed
+values are left at their defaults, and what happened is returned as notes for the user. Writing is
+atomic, so that a crash leaves either the old or the new file.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import platformdirs
+
+from app.options import CameraConfig, OutputConfig, from_stored, to_stored
+from engine.config import Checked, DelayConfig, GuardConfig, GuardPolicy, SwapConfig, setting
+
+VERSION = 1
+Stored = dict[str, Any]
+Migrations = Mapping[int, Callable[[Stored], Stored]]
+
+MIGRATIONS: Migrations = {}
+"""Schema version → what turns a file of that version into one of the next."""
+
+
+@dataclass(frozen=True)
+class WindowConfig(Checked):
+    """The window's own state."""
+
+    width: int = setting(1280, "width of the window", low=320, high=16384)
+    height: int = setting(800, "height of the window", low=240, high=16384)
+    maximised: bool = setting(False, "whether it fills the screen")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """All that is remembered from one start to the next.
+
+    Attributes:
+        sources: the last source photos, each a path and the number of the face in it (from 0);
+            whether they may be used is kept by `engine.identity.consent`, not here.
+    """
+
+    swap: SwapConfig = field(default_factory=SwapConfig)
+    guard: GuardConfig = field(default_factory=GuardConfig)
+    delay: DelayConfig = field(default_factory=DelayConfig)
+    camera: CameraConfig = field(default_factory=CameraConfig)
+    output: OutputConfig = field(default_factory=OutputConfig)
+    window: WindowConfig = field(default_factory=WindowConfig)
+    sources: tuple[tuple[str, int], ...] = ()
+
+
+_SECTIONS: dict[str, type] = {
+    "swap": SwapConfig,
+    "guard": GuardConfig,
+    "delay": DelayConfig,
+    "camera": CameraConfig,
+    "output": OutputConfig,
+    "window": WindowConfig,
+}
+
+
+def default_path() -> Path:
+    """Where the file is kept; `KAWARI_HOME` moves everything Kawari keeps."""
+    home = os.environ.get("KAWARI_HOME")
+    folder = Path(home) if home else Path(platformdirs.user_config_dir("kawari", appauthor=False))
+    return folder / "settings.json"
+
+
+def load(path: Path) -> tuple[Settings, list[str]]:
+    """The remembered settings, and a note for each thing that could not be used."""
+    try:
+        text = path.read_bytes()
+    except FileNotFoundError:
+        return Settings(), []
+    except OSError as error:
+        return Settings(), [f"The settings can't be read ({error.strerror}); the defaults are used"]
+    try:
+        stored = json.loads(text)
+        version = stored["version"]
+        if not isinstance(version, int) or version < 1:
+            raise ValueError(version)
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return Settings(), [_put_aside(path)]
+    if version > VERSION:
+        return Settings(), ["The settings were written by a newer Kawari; the defaults are used"]
+    return _from_json(migrate(stored))
+
+
+def save(path: Path, settings: Settings) -> None:
+    """Write the settings, readable by their owner only, all or nothing.
+
+    Raises:
+        OSError: the folder can't be written to.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    stored: Stored = {"version": VERSION, "sources": [list(source) for source in settings.sources]}
+    for name in _SECTIONS:
+        stored[name] = to_stored(getattr(settings, name))
+    handle, name = tempfile.mkstemp(prefix=".settings-", dir=path.parent)
+    temporary = Path(name)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            json.dump(stored, file, indent=1, ensure_ascii=False)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def migrate(stored: Stored, to: int = VERSION, migrations: Migrations = MIGRATIONS) -> Stored:
+    """Bring a file of an older schema version up to date, one version at a time."""
+    for version in range(stored["version"], to):
+        stored = {**migrations[version](stored), "version": version + 1}
+    return stored
+
+
+def _from_json(stored: Stored) -> tuple[Settings, list[str]]:
+    parts: Stored = {}
+    notes: list[str] = []
+    for name, kind in _SECTIONS.items():
+        section = stored.get(name, {})
+        parts[name], bad = from_stored(kind, section if isinstance(section, dict) else {})
+        notes += [f"The stored setting {name}.{one} is not allowed; its default is used" for one in bad]
+    if parts["guard"].policy is GuardPolicy.PASS:
+        # Showing the real face is a decision of the moment; it never survives a restart.
+        parts["guard"] = GuardConfig()
+    return Settings(**parts, sources=_sources(stored.get("sources"))), notes
+
+
+def _sources(stored: object) -> tuple[tuple[str, int], ...]:
+    entries = stored if isinstance(stored, list) else []
+    return tuple(
+        (entry[0], entry[1])
+        for entry in entries
+        if isinstance(entry, list)
+        and len(entry) == 2
+        and isinstance(entry[0], str)
+        and isinstance(entry[1], int)
+        and entry[1] >= 0
+    )
+
+
+def _put_aside(path: Path) -> str:
+    try:
+        path.replace(path.with_name(path.name + ".bad"))
+    except OSError:
+        return "The settings file is damaged; the defaults are used"
+    return f"The settings file was damaged; it is kept as {path.name}.bad and the defaults are used"

@@ -1,0 +1,134 @@
+"""Settings of the front ends, and how any declared setting becomes a flag or a stored value.
+
+The engine declares its settings in `engine.config`; those here are the front ends' own, declared
+the same way, so that one declaration feeds the flag, the stored file, the check and the panel.
+"""
+
+from __future__ import annotations
+
+import argparse
+import enum
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from engine.config import Checked, Setting, setting, settings_of
+from engine.errors import UsageError
+
+ConfigT = TypeVar("ConfigT")
+
+
+@dataclass(frozen=True)
+class CameraConfig(Checked):
+    """Which camera, and what is asked of it."""
+
+    camera: str = setting("", "camera by name or number, `demo`, or a clip played as a camera")
+    size: str = setting("1280x720", "picture size asked of the camera, WIDTHxHEIGHT")
+    fps: float = setting(30.0, "frames per second asked of the camera", low=1.0, high=240.0)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        parse_size(self.size)
+
+    @property
+    def pixels(self) -> tuple[int, int]:
+        """`size` as (width, height)."""
+        return parse_size(self.size)
+
+
+@dataclass(frozen=True)
+class OutputConfig(Checked):
+    """Where the pictures go besides the window."""
+
+    virtual_camera: bool = setting(False, "offer the picture as a camera to other programs")
+    virtual_camera_name: str = setting("", "virtual camera by name, if there are several")
+    recordings: str = setting("", "folder for recordings")
+
+
+def parse_size(text: str) -> tuple[int, int]:
+    """(width, height) of "WIDTHxHEIGHT".
+
+    Raises:
+        UsageError: it is none, or smaller than 64 or larger than 8192 pixels a side.
+    """
+    match = re.fullmatch(r"\s*(\d+)\s*[x×X*]\s*(\d+)\s*", text)
+    if match and all(64 <= int(side) <= 8192 for side in match.groups()):
+        return int(match[1]), int(match[2])
+    raise UsageError(f"{text!r} is no picture size", "Give WIDTHxHEIGHT in pixels, such as 1280x720")
+
+
+def add_flags(parser: argparse._ActionsContainer, kind: type, flags: Mapping[str, str]) -> None:
+    """Declare one flag for each setting of `kind` named in `flags` (setting → flag)."""
+    for one in settings_of(kind):
+        if one.name not in flags:
+            continue
+        default = one.default.value if isinstance(one.default, enum.Enum) else one.default
+        kinds: dict[str, Any] = (
+            {"action": argparse.BooleanOptionalAction}
+            if one.type is bool
+            else {"type": _typed(one), "metavar": one.type.__name__.upper() if not one.choices else "WHICH"}
+        )
+        words = f": {', '.join(one.choices)}" if one.choices else ""
+        standard = f" (default {default:g})" if isinstance(default, float) else f" (default {default})"
+        parser.add_argument(
+            flags[one.name],
+            dest=_dest(kind, one.name),
+            default=one.default,
+            help=f"{one.help}{words}{standard if default not in ('', False) else ''}".replace("%", "%%"),
+            **kinds,
+        )
+
+
+def from_flags(kind: type[ConfigT], args: argparse.Namespace, **others: Any) -> ConfigT:
+    """Make a configuration from what was given on the command line.
+
+    Raises:
+        UsageError: a value is outside its limits.
+    """
+    given = {
+        one.name: getattr(args, _dest(kind, one.name))
+        for one in settings_of(kind)
+        if hasattr(args, _dest(kind, one.name))
+    }
+    return kind(**{**given, **others})
+
+
+def to_stored(config: object) -> dict[str, Any]:
+    """A configuration as plain JSON values."""
+    values = {one.name: getattr(config, one.name) for one in settings_of(type(config))}
+    return {name: value.value if isinstance(value, enum.Enum) else value for name, value in values.items()}
+
+
+def from_stored(kind: type[ConfigT], stored: Mapping[str, Any]) -> tuple[ConfigT, list[str]]:
+    """A configuration from stored values, and the names of those that had to be left at default."""
+    good: dict[str, Any] = {}
+    bad: list[str] = []
+    for one in settings_of(kind):
+        if one.name not in stored:
+            continue
+        try:
+            value = one.type(stored[one.name]) if one.choices else stored[one.name]
+            kind(**{**good, one.name: value})
+        except (UsageError, ValueError, TypeError):
+            bad.append(one.name)
+        else:
+            good[one.name] = value
+    return kind(**good), bad
+
+
+def _dest(kind: type, name: str) -> str:
+    return f"{kind.__name__}.{name}"
+
+
+def _typed(one: Setting) -> Callable[[str], Any]:
+    def parse(text: str) -> Any:
+        try:
+            value = one.parse(text)
+        except UsageError as error:
+            raise argparse.ArgumentTypeError(str(error)) from None
+        if not one.accepts(value):
+            raise argparse.ArgumentTypeError(f"{text} is not allowed; give {one.allowed}")
+        return value
+
+    return parse
