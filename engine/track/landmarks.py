@@ -1,0 +1,160 @@
+"""Landmarks of one face: MediaPipe's FaceMesh on a square cut out round it.
+
+Source: "Real-time Facial Surface Geometry from Monocular Video on Mobile GPUs", Kartynnik et al.
+2019 (arXiv:1907.06724); "Attention Mesh", Grishchenko et al. 2020 (arXiv:2006.10962), for the
+478-point model with refined lips, eyes and irises.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+
+import models
+from engine.runtime.session import open_session
+from engine.track.topology import LEFT_EYE, RIGHT_EYE, SURFACE
+from engine.types import Detection, Image, Matrix, Points
+
+_SIDE = 192
+_MARGIN = 1.5
+"""Side of the region over the longer side of the face's box, as MediaPipe's graph sets it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """A turned square in the picture, the landmark network's field of view.
+
+    Attributes:
+        cx, cy: centre, frame pixels.
+        size: side, frame pixels.
+        angle: radians, positive turns clockwise on the screen.
+    """
+
+    cx: float
+    cy: float
+    size: float
+    angle: float
+
+    def matrix(self, side: int) -> Matrix:
+        """float64 (2, 3), from the pixels of a side×side crop to frame pixels (both: centres at integers)."""
+        k = self.size / side
+        c, s = math.cos(self.angle) * k, math.sin(self.angle) * k
+        middle = (side - 1) / 2
+        return np.array([[c, -s, self.cx - (c - s) * middle], [s, c, self.cy - (s + c) * middle]], np.float64)
+
+
+def region_from_detection(detection: Detection) -> Region:
+    """The region to look at first: the detector's box, upright by the eyes."""
+    x0, y0, x1, y1 = (float(v) for v in detection.box)
+    eyes = detection.keypoints[1] - detection.keypoints[0]
+    angle = math.atan2(float(eyes[1]), float(eyes[0]))
+    return Region((x0 + x1) / 2, (y0 + y1) / 2, _MARGIN * max(x1 - x0, y1 - y0), angle)
+
+
+def region_from_landmarks(landmarks: Points) -> Region:
+    """The region for the next look: the landmarks' box, upright by the outer eye corners."""
+    eyes = landmarks[LEFT_EYE[0], :2] - landmarks[RIGHT_EYE[0], :2]
+    angle = math.atan2(float(eyes[1]), float(eyes[0]))
+    c, s = math.cos(angle), math.sin(angle)
+    upright = landmarks[:SURFACE, :2] @ np.array([[c, -s], [s, c]], np.float32)
+    low, high = upright.min(0), upright.max(0)
+    x, y = ((low + high) / 2).tolist()
+    return Region(c * x - s * y, s * x + c * y, _MARGIN * float((high - low).max()), angle)
+
+
+def cut(image: Image, region: Region, side: int) -> Image:
+    """The region as a side×side picture, uint8 BGR.
+
+    A region more than twice as large is first halved (or divided by 3, 4 …) by area averaging,
+    which costs little and keeps it from aliasing. Outside the picture its edge is repeated.
+    """
+    matrix = region.matrix(side)
+    factor = min(int(region.size / side), *image.shape[:2])
+    if factor >= 2:
+        corners = np.array([[0, 0], [side, 0], [0, side], [side, side]]) @ matrix[:, :2].T + matrix[:, 2]
+        height, width = image.shape[:2]
+        x0, w = _span(corners[:, 0].min(), corners[:, 0].max(), width, factor)
+        y0, h = _span(corners[:, 1].min(), corners[:, 1].max(), height, factor)
+        image = cv2.resize(
+            image[y0 : y0 + h, x0 : x0 + w], (w // factor, h // factor), interpolation=cv2.INTER_AREA
+        )  # type: ignore[assignment]
+        matrix[:, 2] -= (x0 + (factor - 1) / 2, y0 + (factor - 1) / 2)
+        matrix /= factor
+    return cv2.warpAffine(
+        image,
+        matrix,
+        (side, side),
+        flags=cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP,
+        borderMode=cv2.BORDER_REPLICATE,
+    )  # type: ignore[return-value]
+
+
+def _span(low: float, high: float, limit: int, factor: int) -> tuple[int, int]:
+    """Start and length of the part of one axis to shrink: inside the picture, a multiple of `factor`."""
+    start = min(max(math.floor(low) - factor, 0), limit - factor)
+    stop = min(max(math.ceil(high) + factor + 1, start + factor), limit)
+    return start, (stop - start) // factor * factor
+
+
+class Landmarker:
+    """Measures the landmarks of a face in a region; not thread-safe, since it reuses its buffers.
+
+    Args:
+        fast: the 468-point model, half the cost: no refined lips and eyes, and the irises are put
+            in the middle of the eyes (no gaze).
+        threads: of ONNX Runtime; one is the fastest for this network.
+
+    Raises:
+        ModelError: the embedded model is missing or damaged.
+    """
+
+    def __init__(self, *, fast: bool = False, threads: int = 1) -> None:
+        name = "face_landmark_468.onnx" if fast else "face_landmark_478.onnx"
+        self._session = open_session(models.embedded(name), threads=threads)
+        self._fast = fast
+
+    def locate(self, image: Image, region: Region) -> tuple[Points, float]:
+        """The landmarks of the face in the region, and the network's confidence.
+
+        The confidence tells "no face" from "face", but is high for many wrong regions: see
+        `engine.track.acquire`.
+
+        Args:
+            image: uint8, H×W×3, BGR.
+            region: where to look.
+
+        Returns:
+            float32 (478, 3) in frame pixels, and 0..1.
+        """
+        tensor = cv2.dnn.blobFromImage(cut(image, region, _SIDE), 1 / 255, swapRB=True)
+        raw, logit = self._session.run(None, {"input_1": tensor})
+        points = raw.reshape(-1, 3)
+        if self._fast:
+            points = np.concatenate([points, _irises(points)])
+        # The network counts from the crop's edge, frames from pixel centres.
+        matrix = region.matrix(_SIDE).astype(np.float32)
+        landmarks = np.empty((len(points), 3), np.float32)
+        landmarks[:, :2] = (points[:, :2] - np.float32(0.5)) @ matrix[:, :2].T + matrix[:, 2]
+        landmarks[:, 2] = points[:, 2] * np.float32(region.size / _SIDE)
+        return landmarks, 1 / (1 + math.exp(-min(max(float(logit.flat[0]), -80), 80)))
+
+
+_IRIS_RADIUS = 0.21
+"""Radius of the iris over the width of the eye, measured on the 478-point model."""
+
+
+def _irises(points: Points) -> Points:
+    """(10, 3): irises in the middle of the open eyes, in the order of the 478-point model."""
+    found = []
+    for ring in (RIGHT_EYE, LEFT_EYE):
+        eye = points[ring]
+        centre = eye.mean(0)
+        # towards the picture's right
+        along = (eye[8] - eye[0]) * np.float32(_IRIS_RADIUS * (1 if ring is RIGHT_EYE else -1))
+        along[2] = 0
+        up = np.array([along[1], -along[0], 0], np.float32)
+        found += [centre, centre + along, centre + up, centre - along, centre - up]
+    return np.array(found, np.float32)
