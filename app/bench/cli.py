@@ -1,0 +1,111 @@
+"""`kawari bench …`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from engine.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    from app.bench.report import Report
+
+
+def add_parser(subparsers: Any) -> None:
+    """Add `bench` and its benches to the command line; each sets `execute`, which gives the exit code."""
+    parser = subparsers.add_parser("bench", help="measure quality, speed, delay and endurance")
+    benches = parser.add_subparsers(dest="bench", required=True, metavar="BENCH")
+    _quality(benches)
+
+
+def _common(parser: argparse.ArgumentParser, measure: Callable[[argparse.Namespace], Report]) -> None:
+    parser.add_argument("--json", action="store_true", help="print the report as JSON")
+    parser.add_argument("--check", action="store_true", help="exit with 1 if a threshold is missed")
+    parser.set_defaults(execute=lambda arguments: _print(arguments, measure(arguments)))
+
+
+def _print(arguments: argparse.Namespace, report: Report) -> int:
+    text = json.dumps(report.json(), indent=1) if arguments.json else report.text()
+    sys.stdout.write(text + "\n")
+    return 1 if arguments.check and not report.passed else 0
+
+
+def _say(text: str) -> None:
+    if sys.stderr.isatty():
+        sys.stderr.write(f"\r\033[K{text}")
+        sys.stderr.flush()
+
+
+def _quality(benches: Any) -> None:
+    parser = benches.add_parser("quality", help="identity, expression, steadiness on real clips")
+    parser.add_argument(
+        "--data", type=Path, metavar="DIR", help="folder with videos/, images/ and models/ (../shared/data)"
+    )
+    parser.add_argument("--identity-model", type=Path, metavar="FILE", help="MobileFaceNet ONNX file")
+    parser.add_argument("--clips", metavar="A,B…", help="parts of clips' names; all if not given")
+    parser.add_argument("--sources", metavar="A,B…", help="names of source persons")
+    parser.add_argument("--frames", type=_positive, default=60, metavar="N", help="frames of each clip (60)")
+    parser.add_argument("--strength", type=float, default=0.8, help="how far the shape goes (0.8)")
+    parser.add_argument("--swapper", default="mesh", help="mesh, or null: the bench's own zero")
+    parser.add_argument(
+        "--sheet", type=Path, metavar="FILE.png", help="write contact sheets, one for each clip"
+    )
+    parser.add_argument("--quick", action="store_true", help="three clips, two sources, 30 frames")
+    _common(parser, _run_quality)
+
+
+def _run_quality(arguments: argparse.Namespace) -> Report:
+    from app.bench import material
+    from app.bench.identity import IdentityNetwork
+    from app.bench.looking import Observer
+    from app.bench.people import know
+    from app.bench.quality import Options, QualityBench
+    from app.bench.subject import product
+    from app.bench.verdict import summarise
+
+    data = arguments.data or material.DATA
+    network = arguments.identity_model or data / "models" / material.IDENTITY_MODEL
+    observer = Observer(IdentityNetwork(network))
+    if not data.is_dir():
+        raise InputError(f"There is no folder {data}", "Name the folder with the clips by --data")
+    clips = pick(material.CLIPS, arguments.clips, lambda clip: clip.name)
+    names = arguments.sources or ",".join(material.DEFAULT_PEOPLE)
+    people = pick(material.PEOPLE, names, lambda person: person.name)
+    frames = arguments.frames
+    if arguments.quick:
+        frames = min(frames, 30)
+        clips = clips if arguments.clips else [clips[i] for i in (0, 1, 3)]
+        people = people if arguments.sources else people[:2]
+    subject = product(arguments.swapper)
+    known = [know(person, subject.photo, observer, data) for person in people]
+    options = Options(data, frames, arguments.strength, arguments.sheet)
+    results = QualityBench(subject, observer, options).run(clips, known, _say)
+    _say("")
+    return summarise(results).finish()
+
+
+def pick(choices: Any, wanted: str | None, name: Callable[[Any], str]) -> list[Any]:
+    """The choices whose name contains one of the comma-separated words.
+
+    Raises:
+        UsageError: a word fits none.
+    """
+    if not wanted:
+        return list(choices)
+    words = [word.strip() for word in wanted.split(",")]
+    for word in words:
+        if not any(word in name(choice) for choice in choices):
+            known = ", ".join(name(choice) for choice in choices)
+            raise UsageError(f"The bench knows no {word!r}", f"It knows {known}")
+    return [choice for choice in choices if any(word in name(choice) for word in words)]
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError("must be at least 1")
+    return number
