@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from app.console import print_json, say
 from engine.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from app.bench.report import Report
 
 
-def add_parser(subparsers: Any) -> None:
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add `bench` and its benches to the command line; each sets `execute`, which gives the exit code."""
-    parser = subparsers.add_parser("bench", help="measure quality, speed, delay and endurance")
+    text = "measure quality, speed, delay and endurance"
+    parser = subparsers.add_parser("bench", help=text, description=text)
     benches = parser.add_subparsers(dest="bench", required=True, metavar="BENCH")
     _quality(benches)
 
@@ -29,12 +30,14 @@ def _common(parser: argparse.ArgumentParser, measure: Callable[[argparse.Namespa
 
 
 def _print(arguments: argparse.Namespace, report: Report) -> int:
-    text = json.dumps(report.json(), indent=1) if arguments.json else report.text()
-    sys.stdout.write(text + "\n")
+    if arguments.json:
+        print_json(report.json())
+    else:
+        say(report.text())
     return 1 if arguments.check and not report.passed else 0
 
 
-def _say(text: str) -> None:
+def _progress(text: str) -> None:
     if sys.stderr.isatty():
         sys.stderr.write(f"\r\033[K{text}")
         sys.stderr.flush()
@@ -83,8 +86,8 @@ def _run_quality(arguments: argparse.Namespace) -> Report:
     subject = product(arguments.swapper)
     known = [know(person, subject.photo, observer, data) for person in people]
     options = Options(data, frames, arguments.strength, arguments.sheet)
-    results = QualityBench(subject, observer, options).run(clips, known, _say)
-    _say("")
+    results = QualityBench(subject, observer, options).run(clips, known, _progress)
+    _progress("")
     return summarise(results).finish()
 
 

@@ -5,6 +5,7 @@ A bench takes them from here, so that tests can put simpler parts in their place
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,16 +41,16 @@ def product(swapper: str = "mesh") -> Subject:
         swapper: `mesh`, or `null`, which gives the frame's own pixels back and shows what the
             bench itself measures of an unchanged face.
     """
-    from engine.blend.paste import paste
-    from engine.identity.importer import load_photo
-    from engine.track.tracker import Tracker
-
+    parts = importlib.import_module
     chosen: Swapper[Any] = NullSwapper()
     if swapper != "null":
-        from engine.swap.mesh import MeshSwapper
-
-        chosen = MeshSwapper()
-    return Subject(Tracker, chosen, load_photo, paste)
+        chosen = parts("engine.swap.mesh").MeshSwapper()
+    return Subject(
+        parts("engine.track.tracker").Tracker,
+        chosen,
+        parts("engine.identity.importer").load_photo,
+        parts("engine.blend.paste").paste,
+    )
 
 
 def intended(swap: FaceSwap, face: Face) -> Points:
