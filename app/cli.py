@@ -33,7 +33,7 @@ def build_parser() -> argparse.ArgumentParser:
         epilog="exit codes: 0 done, 2 usage, 3 bad input, 4 device unavailable, 5 model problem, 6 refused",
     )
     parser.add_argument("--version", action="version", version=f"kawari {__version__}")
-    parser.set_defaults(run=window.execute)
+    parser.set_defaults(execute=window.execute)
     subparsers = parser.add_subparsers(title="commands", metavar="COMMAND")
     for command in COMMANDS:
         command.add_parser(subparsers)
@@ -45,7 +45,7 @@ def run(arguments: Sequence[str]) -> int:
     args = build_parser().parse_args(arguments)
     try:
         with _terminate_cleanly():
-            code = int(args.run(args))
+            code = int(args.execute(args))
             sys.stdout.flush()
         return code
     except KawariError as error:

@@ -16,7 +16,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     text = "list cameras and virtual cameras"
     parser = subparsers.add_parser("devices", help=text, description=text)
     parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.set_defaults(run=execute)
+    parser.set_defaults(execute=execute)
 
 
 def execute(args: argparse.Namespace) -> int:

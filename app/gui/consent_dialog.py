@@ -74,7 +74,8 @@ class ConsentDialog(QDialog):
     @property
     def basis(self) -> str:
         """The word that the consent record keeps."""
-        return str(self._group.checkedButton().property("basis"))
+        checked = self._group.checkedButton()
+        return str(checked.property("basis")) if checked else ""
 
     def choose(self, basis: str) -> None:
         """Tick the answer with this word."""

@@ -41,9 +41,7 @@ class FacePicture(QWidget):
     def paintEvent(self, _event: QPaintEvent) -> None:
         """The photo, dimmed outside the current face."""
         painter = QPainter(self)
-        painter.setRenderHints(
-            QPainter.RenderHint.Antialiasing | QPainter.RenderHint.SmoothPixmapTransform
-        )
+        painter.setRenderHints(QPainter.RenderHint.Antialiasing | QPainter.RenderHint.SmoothPixmapTransform)
         painter.drawImage(self.rect(), as_qimage(self._image))
         for number in range(len(self._boxes)):
             here = number == self.current
@@ -96,7 +94,9 @@ class FaceChooser(QDialog):
         rows = QVBoxLayout(self)
         rows.setContentsMargins(20, 18, 20, 16)
         rows.setSpacing(12)
-        rows.addWidget(label(self.tr("There are several people in this photo. Click the one to use."), "heading"))
+        rows.addWidget(
+            label(self.tr("There are several people in this photo. Click the one to use."), "heading")
+        )
         rows.addWidget(self.picture)
         rows.addWidget(buttons)
         self.picture.setFocus()

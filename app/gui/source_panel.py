@@ -56,6 +56,7 @@ class SourcePanel(Card):
         self.setAcceptDrops(True)
         self._built_in = QToolButton()
         self._built_in.setProperty("kind", "ghost")
+        self._built_in.setProperty("role", "header")
         self._built_in.setText(self.tr("Built-in face"))
         self._built_in.setToolTip(self.tr("Use the face that comes with Kawari"))
         self._built_in.clicked.connect(self.built_in_wanted)
@@ -79,7 +80,7 @@ class SourcePanel(Card):
         self.body.addWidget(self.quality)
 
         self.add = QPushButton(self.tr("&Add photos…"))
-        self.add.setIcon(theme.icon("add-photo"))
+        theme.set_button_icon(self.add, "add-photo")
         self.add.setToolTip(self.tr("One to five photos of the same person; or drop them here"))
         self.add.clicked.connect(self._browse)
         self.remove = QToolButton()
@@ -98,8 +99,13 @@ class SourcePanel(Card):
         self._sources = tuple(sources)
         self.list.clear()
         for source in self._sources:
-            item = QListWidgetItem(QIcon(thumbnail(source.photo, _SIDE * 2)), "")
-            item.setToolTip(source.path.name if source.path else self.tr("Built-in face (NASA, public domain)"))
+            picture = thumbnail(source.photo, _SIDE * 2)
+            icon = QIcon(picture)
+            icon.addPixmap(picture, QIcon.Mode.Selected)  # Qt would tint it
+            item = QListWidgetItem(icon, "")
+            item.setToolTip(
+                source.path.name if source.path else self.tr("Built-in face (NASA, public domain)")
+            )
             item.setData(Qt.ItemDataRole.AccessibleTextRole, item.toolTip())
             item.setSizeHint(QSize(_SIDE + 6, _SIDE + 6))
             self.list.addItem(item)
@@ -160,7 +166,9 @@ class SourcePanel(Card):
             self.quality.setText(" ".join(hint.rstrip(".") + "." for hint in quality.hints))
             restyle(self.quality, "role", "warn")
         else:
-            self.quality.setText(self.tr("Good photo: face %.0f pixels wide, sharp, evenly lit.") % quality.size)
+            self.quality.setText(
+                self.tr("Good photo: face %.0f pixels wide, sharp, evenly lit.") % quality.size
+            )
             restyle(self.quality, "role", "good")
 
 
