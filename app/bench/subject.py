@@ -56,9 +56,8 @@ def product(swapper: str = "mesh") -> Subject:
         paste(output, patch)
         return output
 
-    return Subject(
-        lambda: tracker(detector, landmarker), chosen, parts("engine.identity.import_photo").read_photo, pasted
-    )
+    read_photo = parts("engine.identity.import_photo").read_photo
+    return Subject(lambda: tracker(detector, landmarker), chosen, read_photo, pasted)
 
 
 def intended(swap: FaceSwap, face: Face) -> Points:
