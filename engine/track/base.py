@@ -1,0 +1,53 @@
+"""What the pipeline expects of a tracker and of the choice of faces."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from engine.types import Face, Frame, Image
+
+Box = tuple[float, float, float, float]
+"""x0, y0, x1, y1 in frame pixels."""
+
+
+class FaceTracker(Protocol):
+    """Follows the faces of one stream; used by one thread.
+
+    A tracker may have a writable attribute `quality: engine.quality.Quality`; the pipeline sets it
+    before each `update`.
+    """
+
+    @property
+    def looked(self) -> bool:
+        """True if the detector searched the whole of the last frame.
+
+        The leak guard takes "no face" for proof only then; a tracker that follows no face therefore
+        looks at every frame.
+        """
+        ...
+
+    @property
+    def doubtful(self) -> tuple[Box, ...]:
+        """Where the last frame seems to show a face that `update` did not return.
+
+        Seen by the detector but not confirmed by the landmarks, or followed until now and not found
+        again. The leak guard treats them as faces that could not be swapped.
+        """
+        ...
+
+    def update(self, frame: Frame) -> tuple[Face, ...]:
+        """Find the faces of the next frame."""
+        ...
+
+    def reset(self) -> None:
+        """Forget all faces: the next frame comes from another source."""
+        ...
+
+
+class Choice(Protocol):
+    """Decides which faces are swapped, and with whom; used by one thread."""
+
+    def select(self, image: Image, faces: tuple[Face, ...]) -> Mapping[int, str]:
+        """Face id → name of the identity it gets; faces left out are shown as they are."""
+        ...
