@@ -11,7 +11,6 @@ from pathlib import Path
 from engine.errors import ModelError
 
 EMBEDDED = Path(str(files(__package__))) / "embedded"
-CATALOGUE = EMBEDDED.parent / "catalogue.toml"
 
 
 @cache

@@ -1,0 +1,36 @@
+"""Typed short forms of the few OpenCV calls that the mesh swapper makes often."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+PixelT = TypeVar("PixelT", np.uint8, np.float32)
+
+
+def look_up(picture: NDArray[PixelT], where: NDArray[np.float32]) -> NDArray[PixelT]:
+    """`picture` read at `where` (h, w, 2), pixels (x, y), linear, the border repeated."""
+    nothing: Any = None
+    out: Any = cv2.remap(picture, where, nothing, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
+    return out  # type: ignore[no-any-return]
+
+
+def shrunk(picture: NDArray[PixelT], width: int, height: int) -> NDArray[PixelT]:
+    """`picture` reduced to `width` × `height` by averaging."""
+    out: Any = cv2.resize(picture, (width, height), interpolation=cv2.INTER_AREA)
+    return out  # type: ignore[no-any-return]
+
+
+def stretched(values: NDArray[np.float32], width: int, height: int) -> NDArray[np.float32]:
+    """`values` enlarged to `width` × `height`, linear."""
+    out: Any = cv2.resize(values, (width, height), interpolation=cv2.INTER_LINEAR)
+    return out  # type: ignore[no-any-return]
+
+
+def blurred(values: NDArray[PixelT], sigma: float) -> NDArray[PixelT]:
+    """A Gaussian blur of `sigma` pixels."""
+    out: Any = cv2.GaussianBlur(values, (0, 0), sigma)
+    return out  # type: ignore[no-any-return]

@@ -1,0 +1,201 @@
+from __future__ import annotations
+
+from itertools import pairwise
+
+import cv2
+import numpy as np
+import pytest
+
+from engine.blend.paste import paste
+from engine.errors import InputError, ModelError
+from engine.swap import make_swapper
+from engine.swap.mesh import MeshOptions, MeshSwapper
+from engine.swap.mesh.topology import OVAL
+from engine.track.topology import CANONICAL, LIPS_INNER
+from engine.types import Face, Image, Points
+from tests.unit.swap.faces import landmarks, photo, picture
+
+
+def swapped(
+    image: Image, points: Points, strength: float = 0.8, skin: tuple[int, int, int] = (90, 110, 160)
+) -> Image:
+    swapper = MeshSwapper()
+    patch = swapper.follow(swapper.prepare([photo(skin)])).patch(image, Face(0, points, 1.0), strength)
+    assert patch is not None
+    out = image.copy()
+    paste(out, patch)
+    return out
+
+
+def test_make_swapper_knows_mesh_and_names_it_for_unknown_ones() -> None:
+    assert make_swapper("mesh").name == "mesh"
+    with pytest.raises(ModelError, match="mesh") as caught:
+        make_swapper("no-such-model")
+    assert caught.value.exit_code == 5
+
+
+def test_prepare_refuses_none_and_six_photos() -> None:
+    with pytest.raises(InputError):
+        MeshSwapper().prepare([])
+    with pytest.raises(InputError):
+        MeshSwapper().prepare([photo()] * 6)
+
+
+def test_frame_is_untouched_where_the_mask_is_zero_and_input_is_not_written_to() -> None:
+    points = landmarks()
+    image = picture(points)
+    before = image.copy()
+    swapper = MeshSwapper()
+    patch = swapper.follow(swapper.prepare([photo()])).patch(image, Face(0, points, 1.0), 0.8)
+    assert patch is not None
+    assert patch.origin is not None
+    np.testing.assert_array_equal(image, before)
+    out = image.copy()
+    paste(out, patch)
+    outside = np.ones(image.shape[:2], bool)
+    x, y = patch.origin
+    height, width = patch.mask.shape
+    outside[y : y + height, x : x + width] = patch.mask == 0
+    np.testing.assert_array_equal(out[outside], image[outside])
+    assert outside.mean() > 0.5
+    assert (out != image).any()
+
+
+def test_source_takes_on_the_target_s_colour() -> None:
+    points = landmarks()
+    out = swapped(picture(points, skin=(120, 150, 200)), points, skin=(60, 80, 120))
+    cheek = points[[50, 280, 205, 425], :2].round().astype(int)
+    for x, y in cheek:
+        assert np.abs(out[y, x].astype(int) - (120, 150, 200)).max() <= 6
+
+
+def test_strength_moves_the_outline_towards_the_source_and_zero_leaves_it() -> None:
+    wide = CANONICAL * (1.15, 1, 1)
+    swapper = MeshSwapper()
+    identity = swapper.prepare([photo(shape=wide)])
+    points = landmarks()
+    image = picture(points)
+    middle = int(points[OVAL, 1].mean())
+
+    def width(strength: float) -> int:
+        patch = swapper.follow(identity).patch(image, Face(0, points, 1.0), strength)
+        assert patch is not None
+        out = image.copy()
+        paste(out, patch)
+        row = out[middle - 5 : middle + 5].astype(int)
+        return int((np.abs(row - (120, 150, 200)).max(2) < 12).all(0).sum())
+
+    assert width(1.0) > width(0.5) + 3 > width(0.0) + 6
+
+
+def test_mouth_interior_stays_the_target_s() -> None:
+    shape = CANONICAL.copy()
+    shape[shape[:, 1] > shape[61, 1] + 0.05, 1] += 1.6
+    points = landmarks(shape=shape)
+    image = picture(points)
+    mouth = cv2.convexHull(points[LIPS_INNER, :2]).reshape(-1, 2)
+    cv2.fillPoly(image, [mouth.round().astype(np.int32)], (10, 240, 10))
+    out = swapped(image, points, strength=0.0)
+    x, y = mouth.mean(0).round().astype(int)
+    assert np.abs(out[y, x].astype(int) - (10, 240, 10)).max() <= 4
+
+
+def test_result_does_not_depend_on_other_faces_or_earlier_runs() -> None:
+    swapper = MeshSwapper()
+    identity = swapper.prepare([photo()])
+    frames = [
+        (picture(p, seed=i), p) for i, p in enumerate(landmarks(centre=(300 + 2 * i, 240)) for i in range(4))
+    ]
+
+    def run(disturb: bool) -> list[Image]:
+        follow, other = swapper.follow(identity), swapper.follow(identity)
+        out = []
+        for image, points in frames:
+            patch = follow.patch(image, Face(0, points, 1.0), 0.8)
+            if disturb:
+                other.patch(image, Face(1, landmarks(width=90, centre=(100, 100)), 1.0), 0.3)
+            assert patch is not None
+            out.append(patch.image)
+        return out
+
+    for one, two in zip(run(False), run(True), strict=True):
+        np.testing.assert_array_equal(one, two)
+
+
+@pytest.mark.parametrize("centre", [(10, 240), (630, 240), (320, 5), (320, 475), (10, 470)])
+def test_faces_cut_by_the_border_are_swapped_within_the_frame(centre: tuple[int, int]) -> None:
+    points = landmarks(centre=centre)
+    image = picture(points)
+    out = swapped(image, points)
+    assert out.shape == image.shape
+
+
+@pytest.mark.parametrize(
+    "points",
+    [
+        landmarks(centre=(-400, 240)),
+        landmarks(centre=(320, 1400)),
+        landmarks(yaw=150),
+        landmarks(width=4),
+        np.full((478, 3), np.nan, np.float32),
+    ],
+    ids=["left", "below", "turned-away", "tiny", "nan"],
+)
+def test_no_patch_where_there_is_nothing_to_swap(points: Points) -> None:
+    swapper = MeshSwapper()
+    image = np.zeros((480, 640, 3), np.uint8)
+    follow = swapper.follow(swapper.prepare([photo()]))
+    assert follow.patch(image, Face(0, points, 1.0), 0.8) is None
+
+
+@pytest.mark.parametrize("width", [16, 40, 110, 600, 1500])
+def test_every_size_of_face_works(width: float) -> None:
+    points = landmarks(width=width)
+    assert swapped(picture(points), points).shape == (480, 640, 3)
+
+
+def test_light_follows_within_a_few_frames_and_does_not_flicker() -> None:
+    swapper = MeshSwapper()
+    follow = swapper.follow(swapper.prepare([photo()]))
+    points = landmarks()
+    face = Face(0, points, 1.0)
+    bright, dim = picture(points), picture(points, skin=(60, 75, 100))
+    x, y = points[50, :2].round().astype(int)
+
+    def level(image: Image) -> float:
+        patch = follow.patch(image, face, 0.0)
+        assert patch is not None
+        out = image.copy()
+        paste(out, patch)
+        return float(out[y, x].mean())
+
+    steady = [level(bright) for _ in range(10)]
+    assert np.ptp(steady) <= 1.0
+    falling = [level(dim) for _ in range(15)]
+    assert all(a >= b - 0.5 for a, b in pairwise(falling))
+    assert abs(falling[-1] - np.mean((60, 75, 100))) <= 5
+
+
+def test_source_eyes_are_an_option() -> None:
+    points = landmarks()
+    image = picture(points)
+    cv2.circle(image, tuple(points[468, :2].round().astype(int).tolist()), 4, (0, 255, 0), -1)
+    x, y = points[468, :2].round().astype(int)
+    face = Face(0, points, 1.0)
+    colours = []
+    for own in (False, True):
+        swapper = MeshSwapper(MeshOptions(source_eyes=own))
+        patch = swapper.follow(swapper.prepare([photo()])).patch(image, face, 0.0)
+        assert patch is not None
+        out = image.copy()
+        paste(out, patch)
+        colours.append(out[y, x].astype(int))
+    assert colours[0][1] > 210
+    assert colours[1][1] < 180
+
+
+def test_several_photos_fill_what_one_does_not_show() -> None:
+    turned = [photo(yaw=-40), photo(yaw=40)]
+    one, both = MeshSwapper().prepare(turned[:1]), MeshSwapper().prepare(turned)
+    assert both.alpha.sum() >= one.alpha.sum()
+    assert len(both.textures) == len(one.textures)
