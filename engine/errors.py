@@ -57,3 +57,9 @@ class RefusedError(KawariError):
     """Kawari refuses: no consent on record, or content it does not make."""
 
     exit_code = 6
+
+
+class CancelledError(KawariError):
+    """The user stopped it; 130 is what shells give for an interrupted command."""
+
+    exit_code = 130

@@ -11,6 +11,7 @@ from pathlib import Path
 from engine.errors import ModelError
 
 EMBEDDED = Path(str(files(__package__))) / "embedded"
+CATALOGUE = EMBEDDED.parent / "catalogue.toml"
 
 
 @cache

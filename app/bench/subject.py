@@ -14,6 +14,8 @@ from typing import Any
 from engine.identity.photo import SourcePhoto
 from engine.swap.base import FaceSwap, Swapper
 from engine.track.base import FaceTracker
+from engine.track.detector import Detector
+from engine.track.landmarks import Landmarker
 from engine.types import Face, Image, Patch, Points
 
 
@@ -42,15 +44,20 @@ def product(swapper: str = "mesh") -> Subject:
             bench itself measures of an unchanged face.
     """
     parts = importlib.import_module
+    detector, landmarker = Detector(), Landmarker()
+    tracker = parts("engine.track.tracker").Tracker
+    paste = parts("engine.blend.paste").paste
     chosen: Swapper[Any] = NullSwapper()
     if swapper != "null":
         chosen = parts("engine.swap.mesh").MeshSwapper()
-    return Subject(
-        parts("engine.track.tracker").Tracker,
-        chosen,
-        parts("engine.identity.importer").load_photo,
-        parts("engine.blend.paste").paste,
-    )
+
+    def pasted(image: Image, patch: Patch) -> Image:
+        output = image.copy()
+        paste(output, patch)
+        return output
+
+    read_photo = parts("engine.identity.import_photo").read_photo
+    return Subject(lambda: tracker(detector, landmarker), chosen, read_photo, pasted)
 
 
 def intended(swap: FaceSwap, face: Face) -> Points:

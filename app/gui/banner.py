@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QTimer
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtCore import Qt, QTimer
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QSizePolicy, QToolButton, QVBoxLayout, QWidget
 
 from app.gui import theme
 from app.gui.widgets import label
@@ -23,6 +23,7 @@ class Banner(QFrame):
         self.setProperty("level", level)
         self.message, self.remedy, self.level = message, remedy, level
         self.setAccessibleName(f"{message}. {remedy}")
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
 
         picture = QLabel()
         picture.setPixmap(theme.icon(*_ICONS[level]).pixmap(20, 20))
@@ -41,9 +42,9 @@ class Banner(QFrame):
         row = QHBoxLayout(self)
         row.setContentsMargins(12, 9, 8, 9)
         row.setSpacing(10)
-        row.addWidget(picture)
+        row.addWidget(picture, 0, Qt.AlignmentFlag.AlignTop)
         row.addLayout(text, 1)
-        row.addWidget(close)
+        row.addWidget(close, 0, Qt.AlignmentFlag.AlignTop)
 
     def dismiss(self) -> None:
         """Take the banner off the window."""
@@ -60,6 +61,7 @@ class BannerStack(QWidget):
         self._rows = QVBoxLayout(self)
         self._rows.setContentsMargins(0, 0, 0, 0)
         self._rows.setSpacing(6)
+        self._rows.addStretch(1)
 
     def show_error(self, error: Exception) -> None:
         """Show any error as a sentence and what would help."""

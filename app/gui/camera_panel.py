@@ -35,6 +35,7 @@ class CameraPanel(Card):
         self.size_box.setEditable(True)
         refresh = QToolButton()
         refresh.setProperty("kind", "ghost")
+        refresh.setProperty("role", "header")
         refresh.setIcon(theme.icon("refresh", "muted"))
         refresh.setToolTip(self.tr("Look for cameras again"))
         refresh.setAccessibleName(refresh.toolTip())

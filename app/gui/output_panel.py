@@ -25,7 +25,7 @@ class OutputPanel(Card):
         self.detail = label(self.tr("For OBS, Zoom, browsers"), "muted", wrap=True)
         self.record = QPushButton(self.tr("&Record"))
         self.record.setProperty("kind", "record")
-        self.record.setIcon(theme.icon("record", "danger"))
+        theme.set_button_icon(self.record, "record", "danger")
         self.record.setCheckable(True)
         self.record.setEnabled(False)
         row = QHBoxLayout()

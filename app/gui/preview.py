@@ -81,8 +81,11 @@ class Preview(QWidget):
     def paintEvent(self, _event: QPaintEvent) -> None:
         """Draw the newest picture, or the hint."""
         painter = QPainter(self)
-        painter.fillRect(self.rect(), theme.colour("background"))
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.fillRect(self.rect(), theme.colour("background"))
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(theme.colour("stage"))
+        painter.drawRoundedRect(self.rect(), _RADIUS, _RADIUS)
         clip = QPainterPath()
         clip.addRoundedRect(QRectF(self.picture_rect()), _RADIUS, _RADIUS)
         painter.setClipPath(clip)
@@ -113,7 +116,6 @@ class Preview(QWidget):
     # painting
 
     def _paint_hint(self, painter: QPainter) -> None:
-        painter.fillRect(self.rect(), theme.colour("surface"))
         size = 72
         icon = theme.icon("kawari", None)
         middle = self.rect().center()
@@ -134,14 +136,15 @@ class Preview(QWidget):
     def _paint_before(self, painter: QPainter, rect: QRect, image: Image) -> None:
         x = rect.left() + self._split * rect.width()
         painter.save()
-        painter.setClipRect(QRectF(rect.left(), rect.top(), x - rect.left(), rect.height()))
+        left = QRectF(rect.left(), rect.top(), x - rect.left(), rect.height())
+        painter.setClipRect(left, Qt.ClipOperation.IntersectClip)
         painter.drawImage(rect, as_qimage(image))
         painter.restore()
         painter.setPen(QPen(QColor("white"), 2))
         painter.drawLine(QPointF(x, rect.top()), QPointF(x, rect.bottom()))
         painter.setBrush(QColor("white"))
         painter.drawEllipse(QPointF(x, rect.center().y()), 7, 7)
-        self._tag(painter, self.tr("Your real face — seen in this window only"), rect, "danger")
+        self._tag(painter, self.tr("Your real face, seen in this window only"), rect, "danger")
 
     def _paint_warning(self, painter: QPainter, rect: QRect) -> None:
         painter.setPen(QPen(theme.colour("danger"), 8))

@@ -62,7 +62,7 @@ class StatusBar(QWidget):
             return
         self.fps.setText(self.tr("%.0f fps") % figures.fps)
         self.delay.setText(self.tr("delay %.0f ms (p95)") % figures.delay_p95_ms)
-        self.faces.setText(self.tr("%n face(s)", "", figures.faces))
+        self.faces.setText(self.tr("1 face") if figures.faces == 1 else self.tr("%d faces") % figures.faces)
         self.step.setText(self.tr("quality: %s") % figures.step if figures.step else "")
 
     def _figure(self, explanation: str) -> QLabel:

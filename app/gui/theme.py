@@ -9,12 +9,14 @@ from pathlib import Path
 from PySide6.QtCore import QByteArray, QSize, Qt
 from PySide6.QtGui import QColor, QIcon, QPainter, QPalette, QPixmap
 from PySide6.QtSvg import QSvgRenderer
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QAbstractButton, QApplication
 
+_ICON, _GAP = 18, 6
 RESOURCES = Path(str(files("resources")))
 
 COLOURS = {
     "background": "#13151b",
+    "stage": "#0d0f13",
     "surface": "#1b1e26",
     "raised": "#252934",
     "hover": "#2e3340",
@@ -47,6 +49,26 @@ def apply(application: QApplication) -> None:
 def colour(name: str) -> QColor:
     """A colour of the theme, for what is painted by hand."""
     return QColor(COLOURS[name])
+
+
+def set_button_icon(button: QAbstractButton, name: str, tint: str = "text") -> None:
+    """Give a button with text an icon that keeps its distance from the text."""
+    button.setIcon(_spaced(name, tint))
+    button.setIconSize(QSize(_ICON + _GAP, _ICON))
+
+
+@cache
+def _spaced(name: str, tint: str) -> QIcon:
+    made = QIcon()
+    for mode, colour_name in ((QIcon.Mode.Normal, tint), (QIcon.Mode.Disabled, "faint")):
+        scale = 4
+        pixmap = QPixmap((_ICON + _GAP) * scale, _ICON * scale)
+        pixmap.fill(Qt.GlobalColor.transparent)
+        painter = QPainter(pixmap)
+        painter.drawPixmap(0, 0, _render(name, colour_name, _ICON * scale))
+        painter.end()
+        made.addPixmap(pixmap, mode)
+    return made
 
 
 @cache

@@ -15,6 +15,7 @@ class Card(QFrame):
         self.header = QHBoxLayout()
         self.header.addWidget(self._title)
         self.header.addStretch(1)
+        self._title.setMinimumHeight(26)
         self.body = QVBoxLayout(self)
         self.body.setContentsMargins(14, 12, 14, 14)
         self.body.setSpacing(9)

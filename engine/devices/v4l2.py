@@ -64,6 +64,19 @@ class FormatDescription(ctypes.Structure):
     )
 
 
+class Format(ctypes.Structure):
+    """`struct v4l2_format` with the first members of `struct v4l2_pix_format`."""
+
+    _fields_ = (
+        ("type", _u32),
+        ("padding", _u32),
+        ("width", _u32),
+        ("height", _u32),
+        ("pixelformat", _u32),
+        ("rest", _u32 * 47),
+    )
+
+
 class FrameSize(ctypes.Structure):
     """`struct v4l2_frmsizeenum`; values: width, height, or min, max, step of width and of height."""
 
@@ -98,6 +111,7 @@ QUERYCAP = _request(2, 0, ctypes.sizeof(Capability))
 ENUM_FMT = _request(3, 2, ctypes.sizeof(FormatDescription))
 ENUM_FRAMESIZES = _request(3, 74, ctypes.sizeof(FrameSize))
 ENUM_FRAMEINTERVALS = _request(3, 75, ctypes.sizeof(FrameInterval))
+G_FMT = _request(3, 4, ctypes.sizeof(Format))
 STREAMON = _request(1, 18, ctypes.sizeof(ctypes.c_int))
 
 Query = Callable[[int, ctypes.Structure], bool]
@@ -150,6 +164,19 @@ def formats(ask: Query) -> tuple[CameraFormat, ...]:
             fourcc += "-BE"
         found += [CameraFormat(fourcc, w, h, _rates(ask, code, w, h)) for w, h in _sizes(ask, code)]
     return tuple(found)
+
+
+def output_format(path: str) -> tuple[int, int, str] | None:
+    """Width, height and fourcc in which a v4l2loopback device takes pictures; None if it can't tell."""
+    try:
+        with opened(path, os.O_WRONLY) as descriptor:
+            answer = Format(type=_BUF_TYPE_OUTPUT)
+            if not query(descriptor)(G_FMT, answer):
+                return None
+    except OSError:
+        return None
+    fourcc = int(answer.pixelformat).to_bytes(4, "little").decode("latin-1")
+    return int(answer.width), int(answer.height), fourcc
 
 
 def _enumerate(ask: Query, request: int, make: Callable[[int], _Structure]) -> Iterator[_Structure]:
@@ -206,12 +233,13 @@ def is_fed(path: str, bits: int, seconds: float = 0.15) -> bool:
     The kernel does not say who the writer is, so this looks for one: a process (that this user may
     inspect) holding the device open for writing only, or pictures that arrive within `seconds`.
     """
-    if _held_for_writing(path):
+    if held_for_writing(path):
         return True
     return bool(bits & CAP_VIDEO_CAPTURE or not bits & CAP_VIDEO_OUTPUT) and _delivers(path, seconds)
 
 
-def _held_for_writing(path: str) -> bool:
+def held_for_writing(path: str) -> bool:
+    """Whether another process that this user may inspect has the device open for writing only."""
     try:
         number = Path(path).stat().st_rdev
     except OSError:

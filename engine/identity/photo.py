@@ -31,6 +31,24 @@ class PhotoQuality:
 
 
 @dataclass(frozen=True, slots=True)
+class FaceInPhoto:
+    """One of the faces that a photo shows, for those who want to choose another.
+
+    Attributes:
+        number: from 1, the largest first; what `read_photo(face=…)` takes.
+        box: x0, y0, x1, y1 over the width and height of the photo as a viewer shows it, 0..1
+            (beyond where the face is cut off).
+        size: width in the original photo, pixels.
+        usable: whether it would be accepted as a source.
+    """
+
+    number: int
+    box: tuple[float, float, float, float]
+    size: float
+    usable: bool
+
+
+@dataclass(frozen=True, slots=True)
 class SourcePhoto:
     """One usable photo of a source person.
 
@@ -39,9 +57,13 @@ class SourcePhoto:
         face: the chosen face, in pixels of `image`.
         quality: the report shown at import.
         digest: SHA-256 (hex) of the file's bytes and of the choice made in it.
+        chosen: number of the chosen face, see `FaceInPhoto`.
+        found: every face in the photo, in the order of their numbers.
     """
 
     image: Image
     face: Face
     quality: PhotoQuality
     digest: str
+    chosen: int = 1
+    found: tuple[FaceInPhoto, ...] = ()

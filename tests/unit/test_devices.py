@@ -35,6 +35,7 @@ def replay(name: str) -> v4l2.Query:
 
 
 def test_request_codes_are_the_kernels() -> None:
+    assert v4l2.G_FMT == 0xC0D05604
     assert (v4l2.QUERYCAP, v4l2.ENUM_FMT, v4l2.ENUM_FRAMESIZES, v4l2.ENUM_FRAMEINTERVALS, v4l2.STREAMON) == (
         0x80685600,
         0xC0405602,

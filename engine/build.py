@@ -1,0 +1,64 @@
+"""Puts the standard parts together: tracker, choice, swapper, pipeline."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from typing import Any
+
+from engine.choice import Everyone, Largest
+from engine.config import SwapConfig, Who
+from engine.events import Report
+from engine.pipeline import Marker, Pipeline, Plan
+from engine.swap.base import Swapper
+from engine.track.base import Choice, FaceTracker
+from engine.types import Image
+
+
+def build_pipeline(
+    config: SwapConfig,
+    marker: Marker | None = None,
+    swapper: Swapper[Any] | None = None,
+    picture: Image | None = None,
+) -> Callable[[Plan, Report], Pipeline]:
+    """A function that makes the standard pipeline, again and again if it must.
+
+    Args:
+        config: names the swapper.
+        marker: marks every picture.
+        swapper: use this one instead of making it from `config`.
+        picture: the user's still picture for `GuardPolicy.PICTURE`.
+    """
+
+    def build(plan: Plan, report: Report) -> Pipeline:
+        # Imported late: ONNX Runtime and the models' code take most of the start-up time.
+        make_swapper = importlib.import_module("engine.swap").make_swapper
+
+        return Pipeline(
+            make_tracker(),
+            swapper or make_swapper(config.swapper),
+            plan,
+            marker=marker,
+            picture=picture,
+            report=report,
+        )
+
+    return build
+
+
+def make_tracker() -> FaceTracker:
+    """The standard tracker with the embedded models."""
+    from engine.track.detector import Detector
+    from engine.track.landmarks import Landmarker
+
+    Tracker = importlib.import_module("engine.track.tracker").Tracker
+
+    tracker: FaceTracker = Tracker(Detector(), Landmarker())
+    return tracker
+
+
+def choice_for(who: Who) -> tuple[Choice, bool]:
+    """The choice that a word stands for, and whether any face that appears would be wanted."""
+    if who is Who.ALL:
+        return Everyone(), True
+    return Largest(), False

@@ -1,0 +1,348 @@
+"""One frame in, one finished picture out: track → choose → swap → blend → guard → mark.
+
+Synchronous and without threads of its own; the session drives it live, the file export directly.
+`process` is `look` (track) followed by `make` (everything else), so that two threads can overlap.
+"""
+
+from __future__ import annotations
+
+import importlib
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+from engine.cards import Cards
+from engine.choice import Everyone
+from engine.config import GuardConfig, GuardPolicy
+from engine.cover import cover_picture, cover_regions
+from engine.events import Report, silent
+from engine.guard import Evidence, Guard, Verdict
+from engine.proof import replaced
+from engine.quality import LADDER, Quality
+from engine.swap.base import FaceSwap, Swapper
+from engine.track.base import Box, Choice, FaceTracker
+from engine.types import Face, Frame, Image, Output, Shown
+
+_FORGET_S = 3.0
+"""What a swapper remembers of a face is kept this long after it was last seen."""
+
+
+class Marker(Protocol):
+    """Puts the marks on a finished picture; see `engine.mark`."""
+
+    def apply(self, image: Image) -> None:
+        """Mark `image` (uint8, H×W×3, BGR) in place."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What the next frame is made with; replaced as a whole, so that no frame sees half a change.
+
+    Attributes:
+        identities: name → prepared identity; the names are those that the choice gives.
+        choice: which faces are swapped, with whom; faces left out are shown as they are.
+        strength: 0..1, see `FaceSwap.patch`.
+        guard: the leak guard's settings.
+        quality: hints from the controller.
+        panic: only the card leaves.
+        strict: any face that appears would be wanted.
+    """
+
+    identities: Mapping[str, Any] = field(default_factory=dict)
+    choice: Choice = field(default_factory=Everyone)
+    strength: float = 0.8
+    guard: GuardConfig = field(default_factory=GuardConfig)
+    quality: Quality = LADDER[0]
+    panic: bool = False
+    strict: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """What tracking found in a frame; made by `Pipeline.look`, used up by `Pipeline.make`."""
+
+    frame: Frame
+    faces: tuple[Face, ...]
+    looked: bool
+    doubtful: tuple[Box, ...]
+    failed: bool
+    stream: int
+    stage_ms: dict[str, float]
+
+
+@dataclass(slots=True)
+class _Follow:
+    identity: object
+    swap: FaceSwap
+    seen_s: float
+
+
+class Pipeline:
+    """Makes the outputs of one stream; frames must come in order.
+
+    Args:
+        tracker: finds the faces.
+        swapper: makes the patches.
+        plan: what to begin with.
+        marker: puts the marks on everything that leaves; None for none (tests).
+        picture: the user's still picture for `GuardPolicy.PICTURE`.
+        report: called with events ("stage-failed", "stage-recovered", "guard") on the calling thread.
+    """
+
+    def __init__(
+        self,
+        tracker: FaceTracker,
+        swapper: Swapper[Any],
+        plan: Plan,
+        *,
+        marker: Marker | None = None,
+        picture: Image | None = None,
+        report: Report = silent,
+    ) -> None:
+        self._tracker = tracker
+        self.swapper = swapper
+        self._paste = importlib.import_module("engine.blend.paste").paste
+        self._marker = marker
+        self._report = report
+        self._plan = plan
+        self._plan_lock = threading.Lock()
+        self._mark_lock = threading.Lock()
+        self._guard = Guard(plan.guard)
+        self._follows: dict[int, _Follow] = {}
+        self._safe: Output | None = None
+        self._safe_s = 0.0
+        self._failing: set[str] = set()
+        self._tracked: object = None
+        self._judged: object = None
+        self._has_picture = picture is not None
+        self.cards = Cards(self._mark_card, picture)
+        self.errors: dict[str, int] = {}
+        """Times each stage raised."""
+
+    @property
+    def plan(self) -> Plan:
+        """What the next frame is made with."""
+        return self._plan
+
+    def change(self, **changes: Any) -> None:
+        """Replace fields of the plan; any thread, takes effect with the next frame."""
+        with self._plan_lock:
+            self._plan = replace(self._plan, **changes)
+
+    def process(self, frame: Frame, *, stream: int = 0) -> Output:
+        """Make the output of one frame.
+
+        Args:
+            frame: the next frame.
+            stream: number of the source it comes from; when it changes, or the frames' size does,
+                nothing that is known of earlier frames is trusted any more.
+        """
+        return self.make(self.look(frame, stream=stream))
+
+    def look(self, frame: Frame, *, stream: int = 0) -> Sight:
+        """Find the faces. May run on another thread than `make`."""
+        scene = (stream, frame.image.shape)
+        fresh, self._tracked = scene != self._tracked, scene
+        clock = _Clock()
+        faces: tuple[Face, ...] = ()
+        doubtful: tuple[Box, ...] = ()
+        looked = failed = False
+        try:
+            if fresh:
+                self._tracker.reset()
+            self._give_quality(self._tracker, self._tracking_quality())
+            faces = self._tracker.update(frame)
+            looked, doubtful = self._tracker.looked, self._tracker.doubtful
+            self._recovered("track")
+        except Exception as error:  # noqa: BLE001 - whatever a stage does, no frame may leak
+            self._failed("track", error)
+            faces, failed = (), True
+        clock.lap("track")
+        return Sight(frame, faces, looked, doubtful, failed, stream, clock.laps)
+
+    def make(self, sight: Sight) -> Output:
+        """Swap, guard and mark. Never raises: a fault of the guard itself gives the card."""
+        try:
+            output = self._make(sight)
+            self._recovered("guard")
+            return output
+        except Exception as error:  # noqa: BLE001
+            self._failed("guard", error)
+            card = self._card("stage-failed", sight.frame.image)
+            return Output(sight.frame, card, shown=Shown.COVERED, reason="stage-failed")
+
+    def _make(self, sight: Sight) -> Output:
+        plan, now_s = self._plan, _seconds(sight.frame)
+        clock = _Clock(sight.stage_ms)
+        self._guard.config = plan.guard
+        scene = (sight.stream, sight.frame.image.shape)
+        if scene != self._judged:
+            self._judged = scene
+            self._guard.reset()
+            self._follows.clear()
+        wanted, failed = self._choose(plan, sight)
+        clock.lap("choose")
+        image = sight.frame.image.copy()
+        swapped = self._swap(plan, sight, wanted, image, clock, now_s)
+        evidence = Evidence(
+            now_s, sight.faces, wanted.keys(), swapped, sight.looked, sight.doubtful,
+            sight.failed or failed, plan.strict,
+        )  # fmt: skip
+        verdict = self._guard.judge(evidence)
+        if plan.panic:
+            verdict = Verdict(False, "panic")
+        picture, shown = self._decide(plan, verdict, image, now_s, bool(wanted))
+        clock.lap("guard")
+        if picture is image:
+            try:
+                self._mark(image)
+                self._recovered("mark")
+            except Exception as error:  # noqa: BLE001
+                self._failed("mark", error)
+                verdict = Verdict(False, "stage-failed")
+                picture, shown = self._card(verdict.reason, image), Shown.COVERED
+            clock.lap("mark")
+        output = Output(sight.frame, picture, sight.faces, tuple(swapped), shown, verdict.reason, clock.laps)
+        if verdict.safe:
+            self._safe, self._safe_s = output, now_s
+        return output
+
+    def _tracking_quality(self) -> Quality:
+        """The controller's hints, with a look at every frame where the guard needs one."""
+        plan = self._plan
+        if plan.strict or self._guard.wants_look:
+            return replace(plan.quality, detect_every=1)
+        return plan.quality
+
+    @staticmethod
+    def _give_quality(part: object, quality: Quality) -> None:
+        if hasattr(part, "quality"):
+            part.quality = quality
+
+    def _choose(self, plan: Plan, sight: Sight) -> tuple[Mapping[int, str], bool]:
+        if sight.failed:
+            return {}, False
+        try:
+            chosen = plan.choice.select(sight.frame.image, sight.faces)
+            self._recovered("choose")
+        except Exception as error:  # noqa: BLE001
+            self._failed("choose", error)
+            return {}, True
+        return chosen, False
+
+    def _swap(
+        self,
+        plan: Plan,
+        sight: Sight,
+        wanted: Mapping[int, str],
+        image: Image,
+        clock: _Clock,
+        now_s: float,
+    ) -> list[int]:
+        """Swap the wanted faces in `image`; the ids of those that really were."""
+        swapped = []
+        source = sight.frame.image
+        for face in sight.faces:
+            name = wanted.get(face.id)
+            if name is None or name not in plan.identities:
+                continue
+            try:
+                swap = self._follow(face.id, plan.identities[name], now_s)
+                self._give_quality(swap, plan.quality)
+                patch = swap.patch(source, face, plan.strength)
+                clock.lap("swap")
+                if patch is not None and replaced(source, face, patch):
+                    self._paste(image, patch)
+                    swapped.append(face.id)
+                clock.lap("blend")
+                self._recovered("swap")
+            except Exception as error:  # noqa: BLE001
+                self._failed("swap", error)
+                self._follows.pop(face.id, None)
+                clock.lap("swap")
+        for key in [key for key, one in self._follows.items() if now_s - one.seen_s > _FORGET_S]:
+            del self._follows[key]
+        return swapped
+
+    def _follow(self, face_id: int, identity: object, now_s: float) -> FaceSwap:
+        known = self._follows.get(face_id)
+        if known is None or known.identity is not identity:
+            known = _Follow(identity, self.swapper.follow(identity), now_s)
+            self._follows[face_id] = known
+        known.seen_s = now_s
+        return known.swap
+
+    def _decide(
+        self, plan: Plan, verdict: Verdict, image: Image, now_s: float, wanted: bool
+    ) -> tuple[Image, Shown]:
+        """What leaves. `image` may be covered in place."""
+        policy = plan.guard.policy
+        if verdict.safe:
+            return image, Shown.SWAPPED if wanted else Shown.NOTHING_TO_SWAP
+        if verdict.reason == "panic":
+            return self._card("panic", image), Shown.COVERED
+        if policy is GuardPolicy.PASS:
+            return image, Shown.PASSED
+        if policy in (GuardPolicy.BLUR, GuardPolicy.PIXELATE):
+            if verdict.regions is None:
+                cover_picture(image, policy)
+            else:
+                cover_regions(image, verdict.regions, policy)
+            return image, Shown.COVERED
+        if policy is GuardPolicy.HOLD:
+            held = self._safe
+            if held is not None and 0 <= now_s - self._safe_s <= plan.guard.hold_s:
+                return held.image, Shown.HELD
+            if verdict.reason == "doubtful" and verdict.regions is not None:
+                # No face was lost, the detector only suspects one: no reason to hide the room.
+                cover_regions(image, verdict.regions, GuardPolicy.PIXELATE)
+                return image, Shown.COVERED
+        if policy is GuardPolicy.PICTURE and self._has_picture:
+            return self._card("picture", image), Shown.COVERED
+        return self._card(verdict.reason, image), Shown.COVERED
+
+    def _card(self, reason: str, like: Image) -> Image:
+        return self.cards.get(reason, like.shape[1], like.shape[0])
+
+    def _mark(self, image: Image) -> None:
+        if self._marker is not None:
+            with self._mark_lock:
+                self._marker.apply(image)
+
+    def _mark_card(self, card: Image) -> None:
+        try:
+            self._mark(card)
+        except Exception as error:  # noqa: BLE001 - a card shows nobody, it may leave unmarked
+            self._failed("mark", error)
+
+    def _failed(self, stage: str, error: Exception) -> None:
+        self.errors[stage] = self.errors.get(stage, 0) + 1
+        if stage not in self._failing:
+            self._failing.add(stage)
+            self._report("stage-failed", str(error), stage=stage, error=type(error).__name__)
+
+    def _recovered(self, stage: str) -> None:
+        if stage in self._failing:
+            self._failing.discard(stage)
+            self._report("stage-recovered", stage=stage)
+
+
+class _Clock:
+    """Adds up wall times of stages, milliseconds."""
+
+    def __init__(self, laps: dict[str, float] | None = None) -> None:
+        self.laps: dict[str, float] = {} if laps is None else laps
+        self._last = time.perf_counter_ns()
+
+    def lap(self, stage: str) -> None:
+        now = time.perf_counter_ns()
+        self.laps[stage] = self.laps.get(stage, 0.0) + (now - self._last) / 1e6
+        self._last = now
+
+
+def _seconds(frame: Frame) -> float:
+    """A frame's own time: of the clip if it comes from one, else of the capture."""
+    return frame.captured_ns / 1e9 if frame.pts is None else frame.pts

@@ -1,0 +1,65 @@
+"""What a session tells about itself: an immutable snapshot."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from engine.delivery import SinkStats
+from engine.metrics import Percentiles
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """A session in figures, from its start to now.
+
+    Attributes:
+        state: see `engine.state.State`.
+        reason: see `engine.state.FinishReason`; empty while it is not finished.
+        seconds: since the start.
+        frames_in: frames the present source delivered.
+        frames_out: pictures that left, cards not counted.
+        fps: pictures that leave per second now.
+        delay: from capture to the moment a picture leaves for the sinks.
+        stages: wall time of each stage.
+        drops: frames that did not leave, by reason: "newer" (a newer one came before the engine was
+            ready), "late" (older than the hard limit), "cadence" (the controller's half rate),
+            "stale" (of a source or worker that was given up), "corrupt" (no picture), "order".
+        faces: faces in the last picture.
+        swapped: those that were swapped.
+        shown: what the last picture shows, see `engine.types.Shown`.
+        guard: pictures by what they showed.
+        errors: times each stage raised.
+        quality: name of the controller's present step, `quality_step` its index, `quality_moves`
+            the steps taken.
+        restarts: of the camera, the engine and the sinks.
+        sinks: each sink's own figures; its `delay` is the glass-to-sink delay.
+        panic: only the card leaves.
+    """
+
+    state: str
+    reason: str
+    seconds: float
+    frames_in: int
+    frames_out: int
+    fps: float
+    delay: Percentiles
+    stages: Mapping[str, Percentiles]
+    drops: Mapping[str, int]
+    faces: int
+    swapped: int
+    shown: str
+    guard: Mapping[str, int]
+    errors: Mapping[str, int]
+    quality: str
+    quality_step: int
+    quality_moves: int
+    restarts: Mapping[str, int]
+    sinks: tuple[SinkStats, ...] = ()
+    panic: bool = False
+    abandoned: tuple[str, ...] = field(default=())
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return asdict(self)
