@@ -1,0 +1,143 @@
+"""Follows faces from frame to frame.
+
+The detector runs at the start, while a face is missing, and now and then for new faces; the
+landmark network runs on every followed face in every frame, in a region predicted from the frames
+before. Where it fails, optical flow carries the face for a while.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from engine.track.acquire import acquire
+from engine.track.detector import Detector, iou
+from engine.track.landmarks import Landmarker
+from engine.track.smoothing import SmoothingOptions
+from engine.track.track import Track
+from engine.types import Detection, Face, Frame
+
+_SAME_FACE_IOU = 0.35
+
+
+@dataclass(frozen=True, slots=True)
+class TrackOptions:
+    """How to follow faces.
+
+    Attributes:
+        max_faces: at most so many are followed at once, the largest first.
+        detect_every: frames between two looks for new faces; 0 = only when none is followed.
+        carry_seconds: how long optical flow may carry a face that can't be measured; 0 = not.
+        smoothing: None gives the landmarks as measured.
+    """
+
+    max_faces: int = 4
+    detect_every: int = 15
+    carry_seconds: float = 0.5
+    smoothing: SmoothingOptions | None = SmoothingOptions()  # noqa: RUF009 (frozen)
+
+
+class Tracker:
+    """Follows the faces of one stream; not thread-safe.
+
+    Cost grows with the number of faces, not with the size of the picture (but for the detector's
+    one shrinking of it).
+
+    Args:
+        detector: finds faces.
+        landmarker: measures them.
+        options: see `TrackOptions`.
+    """
+
+    def __init__(
+        self,
+        detector: Detector,
+        landmarker: Landmarker,
+        options: TrackOptions | None = None,
+    ) -> None:
+        self._detector = detector
+        self._landmarker = landmarker
+        self._options = options or TrackOptions()
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget the faces: a new stream starts, ids count from 0 again."""
+        self._serial = 0
+        self._tracks: list[Track] = []
+        self._before: Frame | None = None
+        self._until_detection = 0
+
+    def update(self, frame: Frame) -> tuple[Face, ...]:
+        """The faces in the next frame of the stream, the largest first.
+
+        Args:
+            frame: later than the one before; a change of size starts afresh.
+
+        Returns:
+            Faces with `carried` = 0 where measured; a face that can't be found for longer than
+            `carry_seconds` is left out.
+        """
+        if self._before is not None and self._before.image.shape != frame.image.shape:
+            self._tracks, self._until_detection = [], 0
+        time = seconds(frame)
+        for track in self._tracks:
+            track.follow(frame.image, self._before, time, self._options.carry_seconds)
+        self._tracks = [track for track in self._tracks if not track.lost]
+        self._drop_duplicates()
+        if self._should_detect():
+            self._detect(frame, time)
+        self._before = frame
+        self._tracks.sort(key=lambda track: -track.width)
+        return tuple(track.face() for track in self._tracks)
+
+    def _should_detect(self) -> bool:
+        self._until_detection -= 1
+        if not self._tracks or any(track.carried for track in self._tracks):
+            return True
+        full = len(self._tracks) >= self._options.max_faces
+        return not full and self._options.detect_every > 0 and self._until_detection <= 0
+
+    def _detect(self, frame: Frame, time: float) -> None:
+        self._until_detection = self._options.detect_every
+        for detection in self._detector.detect(frame.image):
+            track = self._nearest(detection)
+            if track is not None and not track.carried:
+                continue
+            if track is None and len(self._tracks) >= self._options.max_faces:
+                continue
+            measured = acquire(frame.image, detection, self._landmarker)
+            if measured is None:
+                continue
+            if track is None:
+                self._tracks.append(
+                    Track(self._serial, self._landmarker, self._options.smoothing, measured, time)
+                )
+                self._serial += 1
+            else:
+                track.measured(*measured, time)
+        self._drop_duplicates()
+
+    def _nearest(self, detection: Detection) -> Track | None:
+        """The followed face that the detection shows, if any."""
+        eyes = detection.keypoints[:2].mean(0)
+        best, least = None, 0.4
+        for track in self._tracks:
+            gap = float(np.hypot(*(track.eyes - eyes))) / track.width
+            if gap < least:
+                best, least = track, gap
+        return best
+
+    def _drop_duplicates(self) -> None:
+        """Of two tracks on one face the older measured one stays."""
+        kept: list[Track] = []
+        for track in sorted(self._tracks, key=lambda track: (track.carried, -track.age)):
+            boxes = np.array([other.box for other in kept], np.float32).reshape(-1, 4)
+            if not (iou(track.box, boxes) > _SAME_FACE_IOU).any():
+                kept.append(track)
+        self._tracks = kept
+
+
+def seconds(frame: Frame) -> float:
+    """The frame's time: in its clip, or when it was captured."""
+    return frame.pts if frame.pts is not None else frame.captured_ns * 1e-9
