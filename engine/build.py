@@ -32,7 +32,7 @@ def build_pipeline(
 
     def build(plan: Plan, report: Report) -> Pipeline:
         # Imported late: ONNX Runtime and the models' code take most of the start-up time.
-        make_swapper = importlib.import_module("engine.swap").make_swapper
+        from engine.swap import make_swapper
 
         return Pipeline(
             make_tracker(),

@@ -9,11 +9,11 @@ from engine.buffers import BoundedQueue, Policy
 from engine.errors import DeviceError
 from engine.metrics import Histogram, Percentiles, Rate
 from engine.sinks.base import Sink, StreamInfo
+from engine.threads import Threads
 from engine.types import Output
 
 _FAULTS = 10
 """Faults in a row after which a sink counts as gone."""
-_POLL_S = 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +48,14 @@ class Delivery:
         stream: what it is told when it is opened.
         policy: what its full queue does.
         size: length of the queue.
-        now: monotonic clock, ns.
+        threads: its clock.
         last_check: applied to each picture right before it is handed over.
 
     Attributes:
         opened: it was opened at least once.
         error: why it can't go on.
-        busy_ns: since when the present call into the sink runs; 0 if none does.
+        busy_ns: since when the present `open` or `write` runs; 0 if none does. `close` may take as
+            long as it needs: a recorder finishes its file.
     """
 
     def __init__(
@@ -63,14 +64,15 @@ class Delivery:
         stream: StreamInfo,
         policy: Policy,
         size: int,
-        now: Callable[[], int],
+        threads: Threads,
         last_check: Callable[[Output], Output] = lambda output: output,
     ) -> None:
         self.sink = sink
         self.queue: BoundedQueue[Output] = BoundedQueue(size, policy)
         self.policy = policy
         self.stream = stream
-        self._now = now
+        self._now = threads.now
+        self._poll_s = threads.poll_s
         self._last_check = last_check
         self._newest_ns = -1
         self._row = 0
@@ -79,7 +81,6 @@ class Delivery:
         self._interval = Histogram()
         self._rate = Rate()
         self.opened = False
-        self.finished = False
         self.error: Exception | None = None
         self.busy_ns = 0
         self.written = 0
@@ -90,7 +91,7 @@ class Delivery:
         """Open the sink, or hand over one picture; False when it is finished."""
         if not self.opened:
             return self._open()
-        output = self.queue.take(_POLL_S)
+        output = self.queue.take(self._poll_s)
         if output is None:
             if self.queue.closed:
                 self._close()
@@ -160,11 +161,7 @@ class Delivery:
 
     def _close(self) -> None:
         self.queue.close()
-        self.busy_ns = self._now()
         try:
             self.sink.close()
         except Exception as error:  # noqa: BLE001
             self.error = self.error or error
-        finally:
-            self.busy_ns = 0
-            self.finished = True

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from engine.buffers import Policy
@@ -13,7 +12,7 @@ from engine.errors import DeviceError
 from engine.events import Report
 from engine.outlet import Outlet
 from engine.sinks.base import Sink, StreamInfo
-from engine.threads import Loop
+from engine.threads import Loop, Threads
 from engine.watchdog import Backoff, Limit
 
 
@@ -54,15 +53,13 @@ class Dispatch:
         self,
         outlet: Outlet,
         health: HealthConfig,
-        now: Callable[[], int],
+        threads: Threads,
         report: Report,
-        spawn: Callable[[str, Callable[[], bool]], Loop],
     ) -> None:
         self._outlet = outlet
         self._health = health
-        self._now = now
+        self._threads = threads
         self._report = report
-        self._spawn = spawn
         self._lines: list[_Line] = []
         self.restarts = 0
 
@@ -70,7 +67,7 @@ class Dispatch:
         """Start a sink's thread, which opens it; it gets pictures once it is open."""
         health = self._health
         delivery = self._delivery(route, stream)
-        loop = self._spawn(f"kawari-sink-{route.sink.name}", delivery.step)
+        loop = self._threads.spawn(f"kawari-sink-{route.sink.name}", delivery.step)
         backoff = Backoff(health.backoff_s, health.backoff_max_s)
         self._lines.append(_Line(route, delivery, loop, backoff, Limit(health.restarts)))
         return delivery
@@ -87,7 +84,7 @@ class Dispatch:
 
     def step(self) -> None:
         """Look after every sink."""
-        now = self._now()
+        now = self._threads.now()
         for line in self._lines:
             delivery = line.delivery
             if line.retry_at is not None:
@@ -101,6 +98,11 @@ class Dispatch:
                 delivery.error = DeviceError(f"{line.route.sink.name} does not answer")
             if delivery.error is not None or line.loop.error is not None:
                 self._lose(line, now, bool(stuck))
+
+    @property
+    def failure(self) -> Exception | None:
+        """Why a sink was given up; None if none was."""
+        return next((line.delivery.error for line in self._lines if line.given_up), None)
 
     def drained(self) -> bool:
         """True when every sink that still works has closed."""
@@ -123,7 +125,7 @@ class Dispatch:
         policy = route.policy or (Policy.DROP_OLDEST if stream.live else Policy.BLOCK)
         size = route.size or (2 if stream.live else 4)
         outlet = self._outlet
-        delivery = Delivery(route.sink, stream, policy, size, self._now, outlet.last_check)
+        delivery = Delivery(route.sink, stream, policy, size, self._threads, outlet.last_check)
         outlet.add(delivery)
         return delivery
 
@@ -145,5 +147,5 @@ class Dispatch:
         old = line.delivery
         line.delivery = self._delivery(line.route, old.stream)
         line.delivery.inherit(old)
-        line.loop = self._spawn(f"kawari-sink-{line.route.sink.name}", line.delivery.step)
+        line.loop = self._threads.spawn(f"kawari-sink-{line.route.sink.name}", line.delivery.step)
         self._report("sink-restart", restarts=self.restarts)

@@ -6,13 +6,13 @@ Synchronous and without threads of its own; the session drives it live, the file
 
 from __future__ import annotations
 
-import importlib
 import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
+from engine.blend.paste import paste
 from engine.cards import Cards
 from engine.choice import Everyone
 from engine.config import GuardConfig, GuardPolicy
@@ -104,7 +104,6 @@ class Pipeline:
     ) -> None:
         self._tracker = tracker
         self.swapper = swapper
-        self._paste = importlib.import_module("engine.blend.paste").paste
         self._marker = marker
         self._report = report
         self._plan = plan
@@ -255,7 +254,7 @@ class Pipeline:
                 patch = swap.patch(source, face, plan.strength)
                 clock.lap("swap")
                 if patch is not None and replaced(source, face, patch):
-                    self._paste(image, patch)
+                    paste(image, patch)
                     swapped.append(face.id)
                 clock.lap("blend")
                 self._recovered("swap")

@@ -38,27 +38,27 @@ class Stats:
         panic: only the card leaves.
     """
 
-    state: str
-    reason: str
-    seconds: float
-    frames_in: int
-    frames_out: int
-    fps: float
-    delay: Percentiles
-    stages: Mapping[str, Percentiles]
-    drops: Mapping[str, int]
-    faces: int
-    swapped: int
-    shown: str
-    guard: Mapping[str, int]
-    errors: Mapping[str, int]
-    quality: str
-    quality_step: int
-    quality_moves: int
-    restarts: Mapping[str, int]
+    state: str = ""
+    reason: str = ""
+    seconds: float = 0.0
+    frames_in: int = 0
+    frames_out: int = 0
+    fps: float = 0.0
+    delay: Percentiles = field(default_factory=Percentiles)
+    stages: Mapping[str, Percentiles] = field(default_factory=dict)
+    drops: Mapping[str, int] = field(default_factory=dict)
+    faces: int = 0
+    swapped: int = 0
+    shown: str = ""
+    guard: Mapping[str, int] = field(default_factory=dict)
+    errors: Mapping[str, int] = field(default_factory=dict)
+    quality: str = ""
+    quality_step: int = 0
+    quality_moves: int = 0
+    restarts: Mapping[str, int] = field(default_factory=dict)
     sinks: tuple[SinkStats, ...] = ()
     panic: bool = False
-    abandoned: tuple[str, ...] = field(default=())
+    abandoned: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""

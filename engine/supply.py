@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 
 from engine.buffers import BoundedQueue, Policy, latest_frame
@@ -11,7 +10,7 @@ from engine.config import HealthConfig
 from engine.errors import DeviceError
 from engine.events import Report
 from engine.sources.base import Source, SourceInfo
-from engine.threads import Loop
+from engine.threads import Loop, Threads
 from engine.watchdog import Backoff
 
 SourceGiver = Callable[[], Source]
@@ -27,24 +26,21 @@ class Supply:
         source: the source, or a function that makes one; with a function, a source that hangs for
             good is replaced by a new one instead of being waited for.
         health: when it counts as lost.
-        now: monotonic clock, ns.
-        report: takes events "camera-lost", "camera-back", "size-changed".
-        spawn: starts a loop on a named thread.
+        threads: time, and threads for the captures.
+        report: takes events "camera-lost" and "camera-back".
     """
 
     def __init__(
         self,
         source: Source | SourceGiver,
         health: HealthConfig,
-        now: Callable[[], int],
+        threads: Threads,
         report: Report,
-        spawn: Callable[[str, Callable[[], bool]], Loop],
     ) -> None:
         self._give = Giver(source)
         self._health = health
-        self._now = now
+        self._threads = threads
         self._report = report
-        self._spawn = spawn
         self._backoff = Backoff(health.backoff_s, health.backoff_max_s)
         self._retry_at: int | None = None
         self._was_static = False
@@ -55,7 +51,7 @@ class Supply:
         self.epoch = 0
         self.restarts = 0
         self.lost = False
-        self.counts: Counter[str] = Counter()
+        self._past_frames = self._past_corrupt = 0
         self._open()
 
     def begin(self, info: SourceInfo) -> None:
@@ -65,9 +61,19 @@ class Supply:
             self.frames = BoundedQueue(_FILE_QUEUE, Policy.BLOCK)
         self.capture.begin(self.frames)
 
+    @property
+    def delivered(self) -> int:
+        """Frames that all captures delivered."""
+        return self._past_frames + self.capture.frames
+
+    @property
+    def corrupt(self) -> int:
+        """Frames thrown away because they were no picture."""
+        return self._past_corrupt + self.capture.corrupt
+
     def step(self) -> Exception | None:
         """Look after the capture; the error if it can't be kept going."""
-        now = self._now()
+        now = self._threads.now()
         if self._retry_at is not None:
             if now >= self._retry_at and (not self.loop.alive or self._give.fresh):
                 self._retry_at = None
@@ -129,13 +135,14 @@ class Supply:
             message = describe(error) or f"The camera is lost: {why}"
             self._report("camera-lost", message, why=why, error=type(error).__name__ if error else "")
         self.lost = True
-        self.counts[why] += 1
         self._discard()
         self._retry_at = self._backoff.next_try(now)
 
     def _discard(self) -> Loop:
         capture = self.capture
-        self.counts["corrupt"] += capture.corrupt
+        self._past_frames += capture.frames
+        self._past_corrupt += capture.corrupt
+        capture.frames = capture.corrupt = 0
         capture.give_up()
         self.loop.stop()
         self.epoch += 1
@@ -144,11 +151,11 @@ class Supply:
             capture.close()
             return False
 
-        return self._spawn("kawari-close", close)
+        return self._threads.spawn("kawari-close", close)
 
     def _open(self) -> None:
-        self.capture = Capture(self._give.next(), self.epoch, self._now)
-        self.loop = self._spawn("kawari-capture", self.capture.step)
+        self.capture = Capture(self._give.next(), self.epoch, self._threads.now)
+        self.loop = self._threads.spawn("kawari-capture", self.capture.step)
 
 
 class Giver:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections import Counter
-from collections.abc import Callable
+from dataclasses import dataclass, field
 
 from engine.buffers import BoundedQueue, Policy
 from engine.capture import Captured
@@ -13,9 +14,37 @@ from engine.events import Report
 from engine.metrics import Histogram
 from engine.outlet import Outlet
 from engine.pipeline import Pipeline, Sight
+from engine.threads import Threads
 from engine.types import Output
 
-_POLL_S = 0.1
+
+@dataclass(slots=True)
+class Tally:
+    """What the engine's work adds up to.
+
+    Attributes:
+        made: pictures that left.
+        drops: frames that did not, by reason: "late", "cadence", "stale".
+        shown: pictures by what they showed.
+        stages: wall time of each stage.
+        last: the last picture that left.
+    """
+
+    made: int = 0
+    drops: Counter[str] = field(default_factory=Counter)
+    shown: Counter[str] = field(default_factory=Counter)
+    stages: dict[str, Histogram] = field(default_factory=dict)
+    last: Output | None = None
+
+    def count(self, output: Output) -> None:
+        """One more picture left."""
+        self.made += 1
+        self.last = output
+        self.shown[output.shown.value] += 1
+        for stage, took in output.stage_ms.items():
+            if stage not in self.stages:
+                self.stages[stage] = Histogram()
+            self.stages[stage].record(int(took * 1e6))
 
 
 class Work:
@@ -29,12 +58,12 @@ class Work:
         delay: the budget.
         controller: told each delay, asked for the quality.
         live: late frames may be dropped.
-        now: monotonic clock, ns.
+        threads: its clock.
+        tally: what it counts; kept when the work is replaced.
         report: takes events.
 
     Attributes:
         busy_ns: since when each of the two parts works on one frame; 0 while it waits.
-        drops: frames that did not leave, by reason: "late", "cadence", "stale".
         ended: the last frame of the source went through.
     """
 
@@ -47,7 +76,8 @@ class Work:
         delay: DelayConfig,
         controller: Controller,
         live: bool,
-        now: Callable[[], int],
+        threads: Threads,
+        tally: Tally,
         report: Report,
     ) -> None:
         self.pipeline = pipeline
@@ -57,22 +87,20 @@ class Work:
         self._delay = delay
         self._controller = controller
         self._live = live
-        self._now = now
+        self._threads = threads
+        self._now = threads.now
+        self._tally = tally
+        self._given_up = threading.Event()
         self._report = report
         self._between: BoundedQueue[tuple[Captured, Sight | None]] = BoundedQueue(1, Policy.BLOCK)
         self._count = 0
         self._shown = ""
         self.busy_ns = [0, 0]
-        self.drops: Counter[str] = Counter()
-        self.actions: Counter[str] = Counter()
-        self.stages: dict[str, Histogram] = {}
-        self.last: Output | None = None
-        self.made = 0
         self.ended = False
 
     def step(self) -> bool:
         """Take and finish one frame (not overlapped)."""
-        captured = self._frames.take(_POLL_S)
+        captured = self._frames.take(self._threads.poll_s)
         if captured is None:
             return not self._frames.closed
         sight = self._look(captured)
@@ -80,7 +108,7 @@ class Work:
 
     def look_step(self) -> bool:
         """First half, on its own thread: take a frame, find the faces."""
-        captured = self._frames.take(_POLL_S)
+        captured = self._frames.take(self._threads.poll_s)
         if captured is None:
             if self._frames.closed:
                 self._between.close()
@@ -91,13 +119,14 @@ class Work:
 
     def make_step(self) -> bool:
         """Second half, on its own thread: swap, guard, mark, let it leave."""
-        pair = self._between.take(_POLL_S)
+        pair = self._between.take(self._threads.poll_s)
         if pair is None:
             return not self._between.closed
         return self._finish(*pair)
 
     def close(self) -> None:
-        """Wake up whoever waits inside."""
+        """Let nothing more leave, and wake up whoever waits inside."""
+        self._given_up.set()
         self._between.close()
 
     def _look(self, captured: Captured) -> Sight | None:
@@ -117,6 +146,8 @@ class Work:
         if frame is None:
             self.ended = captured.epoch == self._outlet.ticket[0]
             return not self.ended
+        if self._given_up.is_set():
+            return False
         if sight is None or self._late(frame.captured_ns):
             return True
         self.busy_ns[1] = self._now()
@@ -124,6 +155,8 @@ class Work:
             output = self.pipeline.make(sight)
         finally:
             self.busy_ns[1] = 0
+        if self._given_up.is_set():
+            return False
         self._leave(captured, output)
         return True
 
@@ -133,20 +166,16 @@ class Work:
         if self._live:
             self._observe(output.frame.captured_ns)
         if not self._outlet.emit(output, (captured.epoch, self._number)):
-            self.drops["stale"] += 1
+            self._tally.drops["stale"] += 1
             return
-        self.made += 1
-        self.last = output
-        self.actions[output.shown.value] += 1
-        for stage, took in output.stage_ms.items():
-            self.stages.setdefault(stage, Histogram()).record(int(took * 1e6))
+        self._tally.count(output)
         self._tell_guard(output)
 
     def _late(self, captured_ns: int) -> bool:
         limit = self._delay.hard_ms * 1e6
         if not self._live or not limit or self._now() - captured_ns <= limit:
             return False
-        self.drops["late"] += 1
+        self._tally.drops["late"] += 1
         self._observe(captured_ns)
         return True
 
@@ -159,7 +188,7 @@ class Work:
         self._count += 1
         if not self._live or self._count % self._controller.quality.swap_every == 0:
             return False
-        self.drops["cadence"] += 1
+        self._tally.drops["cadence"] += 1
         return True
 
     def _tell_quality(self) -> None:

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from engine.capture import describe
-from engine.config import HealthConfig
+from engine.config import SessionConfig
 from engine.errors import ModelError
 from engine.events import Report
 from engine.pipeline import Pipeline, Plan
-from engine.threads import Loop
+from engine.threads import Loop, Threads
 from engine.watchdog import Backoff, Limit
 from engine.work import Work
 
@@ -25,9 +25,9 @@ class Workers:
         build: makes the pipeline, at the start and after each hang.
         plan: what is swapped; kept over restarts.
         make_work: makes a `Work` around a pipeline, given its number.
-        overlap: run its halves on two threads.
-        health: when it counts as stuck.
-        now, report, spawn: as for `Supply`.
+        config: overlapped or not, and when it counts as stuck.
+        threads: time, and threads to work on.
+        report: takes events.
     """
 
     def __init__(
@@ -35,19 +35,16 @@ class Workers:
         build: BuildPipeline,
         plan: Plan,
         make_work: Callable[[Pipeline, int], Work],
-        overlap: bool,
-        health: HealthConfig,
-        now: Callable[[], int],
+        config: SessionConfig,
+        threads: Threads,
         report: Report,
-        spawn: Callable[[str, Callable[[], bool]], Loop],
     ) -> None:
         self._build = build
         self._make_work = make_work
-        self._overlap = overlap
-        self._health = health
-        self._now = now
+        self._overlap = config.overlap
+        self._health = health = config.health
+        self._threads = threads
         self._report = report
-        self._spawn = spawn
         self._limit = Limit(health.restarts)
         self._backoff = Backoff(health.backoff_s, health.backoff_max_s)
         self._retry_at: int | None = None
@@ -65,7 +62,7 @@ class Workers:
         steps: dict[str, Callable[[], bool]] = {"kawari-engine": self.work.step}
         if self._overlap:
             steps = {"kawari-track": self.work.look_step, "kawari-swap": self.work.make_step}
-        self.loops = tuple(self._spawn(name, step) for name, step in steps.items())
+        self.loops = tuple(self._threads.spawn(name, step) for name, step in steps.items())
 
     def change(self, **changes: Any) -> None:
         """Change the plan."""
@@ -73,7 +70,7 @@ class Workers:
 
     def step(self) -> Exception | None:
         """Look after the work; the error if it can't be kept going."""
-        now = self._now()
+        now = self._threads.now()
         if self._rebuilding:
             return self._check_rebuild(now)
         if self._retry_at is not None:
@@ -90,6 +87,11 @@ class Workers:
             loop.stop()
         if self.work is not None:
             self.work.close()
+
+    @property
+    def ended(self) -> bool:
+        """True once the last frame of the source went through."""
+        return self.work is not None and self.work.ended
 
     @property
     def down(self) -> bool:
@@ -129,7 +131,7 @@ class Workers:
                 result.append(error)
             return False
 
-        self._spawn("kawari-build", build)
+        self._threads.spawn("kawari-build", build)
 
     def _check_rebuild(self, now: int) -> Exception | None:
         if not self._rebuilt:

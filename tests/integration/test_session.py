@@ -7,8 +7,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-pytest.importorskip("engine.blend.paste")
-
 from engine.buffers import Policy
 from engine.config import GuardConfig, GuardPolicy, HealthConfig, SessionConfig, SwapConfig, Who
 from engine.dispatch import Route

@@ -3,8 +3,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-pytest.importorskip("engine.blend.paste")
-
 from engine.config import GuardConfig, GuardPolicy
 from engine.pipeline import Pipeline, Plan
 from engine.types import Frame, Shown
