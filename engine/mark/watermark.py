@@ -83,7 +83,10 @@ class _Canvas:
         rms = float(np.sqrt(np.mean(gain * gain)))
         if rms > _RMS_CAP:
             gain *= _RMS_CAP / rms
-        self.gain = gain if self.gain is None else 0.6 * self.gain + 0.4 * gain
+        if self.gain is not None:
+            # Down at once, up slowly: what was texture and is flat now must not show the pattern.
+            gain = np.minimum(gain, 0.6 * self.gain + 0.4 * gain)
+        self.gain = gain
         coarse = np.minimum(self.gain * _GAIN_SCALE, 255).astype(np.uint8)
         cv2.resize(coarse, self.size, dst=self.gain8, interpolation=cv2.INTER_LINEAR)
 
