@@ -12,7 +12,7 @@ from app.console import print_json, say
 from engine.errors import InputError, UsageError
 
 if TYPE_CHECKING:
-    from app.bench.report import Report
+    from app.bench.report import Relation, Report
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -21,6 +21,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser = subparsers.add_parser("bench", help=text, description=text)
     benches = parser.add_subparsers(dest="bench", required=True, metavar="BENCH")
     _quality(benches)
+    _pipeline(benches)
 
 
 def _common(parser: argparse.ArgumentParser, measure: Callable[[argparse.Namespace], Report]) -> None:
@@ -89,6 +90,46 @@ def _run_quality(arguments: argparse.Namespace) -> Report:
     results = QualityBench(subject, observer, options).run(clips, known, _progress)
     _progress("")
     return summarise(results).finish()
+
+
+def _pipeline(benches: Any) -> None:
+    parser = benches.add_parser("pipeline", help="cost of a frame by stage, and how it grows")
+    parser.add_argument("--frames", type=_positive, default=90, metavar="N", help="frames measured (90)")
+    parser.add_argument("--swapper", default="mesh", help="the swapper's name")
+    parser.add_argument("--quick", action="store_true", help="the cost by stage alone")
+    _common(parser, _run_pipeline)
+
+
+def _run_pipeline(arguments: argparse.Namespace) -> Report:
+    from app.bench import cold, overhead, pipeline
+    from app.bench.making import maker
+
+    made = maker(arguments.swapper)
+    report = pipeline.run(made, arguments.frames, not arguments.quick, _progress)
+    limits: list[tuple[str, Relation, float]] = [("swapped", ">=", 1), ("ratio", "<=", 10), ("fps", ">=", 30)]
+    if not arguments.quick:
+        _progress("Python's share")
+        share = overhead.measure(made, arguments.frames)
+        columns = ("function", "calls a frame", "ms a frame")
+        report.table("Python functions, own time under the profiler", columns, share.functions)
+        report.table("calls into compiled code", columns, share.compiled)
+        _progress("start-up")
+        starts = cold.start_up()
+        report.table("fresh processes", ("first swapped frame, s", "peak memory, MiB"), [
+            (one.first_s, one.memory_mb) for one in starts
+        ])  # fmt: skip
+        report.figures |= {
+            "python_share": share.python,
+            "cold_s": starts[0].first_s,
+            "warm_s": min(one.first_s for one in starts[1:]),
+            "memory_mb": max(one.memory_mb for one in starts),
+        }
+        limits += [("cold_s", "<=", 3), ("warm_s", "<=", 1.5), ("memory_mb", "<=", 500)]
+        limits += [("python_share", "<=", 0.15)]
+    for name, relation, threshold in limits:
+        report.check(name, relation, threshold)
+    _progress("")
+    return report.finish()
 
 
 def pick(choices: Any, wanted: str | None, name: Callable[[Any], str]) -> list[Any]:
