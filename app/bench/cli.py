@@ -22,6 +22,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     benches = parser.add_subparsers(dest="bench", required=True, metavar="BENCH")
     _quality(benches)
     _pipeline(benches)
+    _latency(benches)
+    _soak(benches)
 
 
 def _common(parser: argparse.ArgumentParser, measure: Callable[[argparse.Namespace], Report]) -> None:
@@ -132,6 +134,45 @@ def _run_pipeline(arguments: argparse.Namespace) -> Report:
     return report.finish()
 
 
+def _latency(benches: Any) -> None:
+    parser = benches.add_parser("latency", help="delay, drops, order of a live session")
+    parser.add_argument("--seconds", type=_positive_float, default=20, metavar="N", help="for each rate (20)")
+    parser.add_argument(
+        "--fps", type=_positive_float, nargs="+", default=[30, 60], help="the source's rates (30 60)"
+    )
+    _common(parser, _run_latency)
+
+
+def _run_latency(arguments: argparse.Namespace) -> Report:
+    from app.bench import latency
+
+    report = latency.run(arguments.seconds, arguments.fps, _progress)
+    _progress("")
+    return report.finish()
+
+
+def _soak(benches: Any) -> None:
+    parser = benches.add_parser("soak", help="memory, threads, handles, delay of a long live session")
+    parser.add_argument("--minutes", type=_positive_float, default=3, metavar="N", help="how long (3)")
+    parser.add_argument("--fps", type=_positive_float, default=25, help="the source's rate (25)")
+    parser.add_argument("--data", type=Path, metavar="DIR", help="folder with videos/ (../shared/data)")
+    parser.add_argument("--clip", type=Path, metavar="FILE", help="clip to loop")
+    _common(parser, _run_soak)
+
+
+def _run_soak(arguments: argparse.Namespace) -> Report:
+    from app.bench import material, soak
+
+    clip = arguments.clip or (arguments.data or material.DATA) / "videos" / soak.CLIP
+    if not clip.is_file():
+        if arguments.clip or arguments.data:
+            raise InputError(f"There is no clip {clip.name}", "Name another by --clip")
+        clip = None  # the moving portrait
+    report = soak.run(arguments.minutes, arguments.fps, clip, _progress)
+    _progress("")
+    return report.finish()
+
+
 def pick(choices: Any, wanted: str | None, name: Callable[[Any], str]) -> list[Any]:
     """The choices whose name contains one of the comma-separated words.
 
@@ -152,4 +193,11 @@ def _positive(text: str) -> int:
     number = int(text)
     if number < 1:
         raise argparse.ArgumentTypeError("must be at least 1")
+    return number
+
+
+def _positive_float(text: str) -> float:
+    number = float(text)
+    if not 0 < number < 100_000:
+        raise argparse.ArgumentTypeError("must be above 0")
     return number

@@ -57,12 +57,12 @@ def _start(photo: Path, frames: Path) -> Start:
 def child(started: float, photo: Path, path: Path) -> Start:
     """What the fresh process does: the shortest way from nothing to a swapped frame."""
     import numpy as np
-    from engine.build import build_pipeline, choice_for
-    from engine.identity.import_photo import read_photo
-    from engine.pipeline import Plan
 
     from app.bench.making import watermark
+    from engine.build import build_pipeline, choice_for
     from engine.config import SwapConfig, Who
+    from engine.identity.import_photo import read_photo
+    from engine.pipeline import Plan
     from engine.swap import make_swapper
     from engine.types import Frame, Shown
 

@@ -11,15 +11,15 @@ from typing import Any
 
 import cv2
 import numpy as np
-from engine.build import choice_for, make_tracker
-from engine.identity.import_photo import read_photo
-from engine.pipeline import Pipeline, Plan
 
 from app.bench.cost import Meter, MeteredMarker, MeteredSwapper, MeteredTracker
 from app.bench.scene import astronaut
+from engine.build import choice_for, make_tracker
 from engine.config import Who
+from engine.identity.import_photo import read_photo
 from engine.mark.payload import Payload, model_id
 from engine.mark.watermark import Watermark
+from engine.pipeline import Pipeline, Plan
 from engine.swap import make_swapper
 from engine.swap.base import Swapper
 from engine.version import __version__

@@ -1,0 +1,168 @@
+"""A live session in a process of its own: `python -m app.bench.stream OPTIONS`, OPTIONS as JSON.
+
+It runs the product's session, mesh swapper, guard and watermark on a paced source, and prints one
+line of JSON. Nothing else runs in the process, so that delays are the session's alone.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from engine.session import Session
+    from engine.types import Image
+
+STOP_S = 60
+"""How long the process may take beyond the stream's own time."""
+
+
+@dataclass(frozen=True, slots=True)
+class StreamOptions:
+    """What to stream.
+
+    Attributes:
+        seconds: for how long.
+        fps: of the source.
+        clip: looped; the moving portrait at 1280×720 if None.
+        sample_s: seconds between two samples of memory, threads and handles.
+    """
+
+    seconds: float
+    fps: float
+    clip: str | None = None
+    sample_s: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """The process at one moment.
+
+    Attributes:
+        seconds: since the start.
+        memory_mb: resident, MiB.
+        threads: of the process.
+        handles: open files (Linux, macOS) or handles (Windows).
+    """
+
+    seconds: float
+    memory_mb: float
+    threads: int
+    handles: int
+
+
+@dataclass(slots=True)
+class StreamResult:
+    """What was seen.
+
+    Attributes:
+        ids: frame numbers in the order in which they arrived at the sink.
+        delays_ms: from the frame's time to its arrival.
+        arrived_ms: time of arrival since the first one.
+        swapped: whether each showed a swapped face.
+        offered: frames that the source delivered.
+        samples: while it ran.
+        before, after: one sample before the session was made, one after it had stopped.
+        left: names of the session's threads that still ran then.
+        stats: the session's own figures at the end.
+    """
+
+    ids: list[int] = field(default_factory=list)
+    delays_ms: list[float] = field(default_factory=list)
+    arrived_ms: list[float] = field(default_factory=list)
+    swapped: list[bool] = field(default_factory=list)
+    offered: int = 0
+    samples: list[Sample] = field(default_factory=list)
+    before: Sample | None = None
+    after: Sample | None = None
+    left: list[str] = field(default_factory=list)
+    stats: dict[str, Any] = field(default_factory=dict)
+
+
+def stream(options: StreamOptions) -> StreamResult:
+    """Run it in a fresh process and wait for the result."""
+    done = subprocess.run(
+        [sys.executable, "-m", "app.bench.stream", json.dumps(asdict(options))],
+        cwd=Path(__file__).resolve().parents[2],
+        stdout=subprocess.PIPE,
+        text=True,
+        timeout=options.seconds + STOP_S,
+        check=False,
+    )
+    if done.returncode:
+        raise RuntimeError(f"the streaming process ended with {done.returncode}")
+    found = json.loads(done.stdout)
+    for name in ("before", "after"):
+        found[name] = Sample(**found[name])
+    found["samples"] = [Sample(**one) for one in found["samples"]]
+    return StreamResult(**found)
+
+
+def child(options: StreamOptions) -> StreamResult:
+    """What the fresh process does."""
+    from app.bench.making import maker, watermark
+    from app.bench.paced import NotingSink, PacedSource
+    from engine.config import SessionConfig
+    from engine.session import Session
+
+    made, pictures = maker(), pictures_of(options.clip)
+    sink = NotingSink(round(options.seconds * (options.fps + 30)) + 100)
+    result = StreamResult(before=sample(0))
+    source = PacedSource(pictures, options.fps)
+    session = Session(
+        SessionConfig(), source, [sink],
+        identity=made.identity, swapper=made.swapper, marker=watermark(made.swapper.name),
+    )  # fmt: skip
+    with session:
+        _watch(session, options, result)
+        stats = session.stats().as_dict()
+    keep = ("frames_in", "frames_out", "drops", "guard", "errors", "quality", "quality_moves", "restarts")
+    result.stats = {name: stats[name] for name in keep}
+    result.left = [one.name for one in threading.enumerate() if one.name.startswith("kawari")]
+    count = min(sink.count, len(sink.ids))
+    result.ids = sink.ids[:count].tolist()
+    result.delays_ms = ((sink.arrived_ns - sink.captured_ns)[:count] / 1e6).tolist()
+    result.arrived_ms = ((sink.arrived_ns - sink.arrived_ns[0])[:count] / 1e6).tolist()
+    result.swapped = sink.swapped[:count].tolist()
+    result.offered = source.delivered
+    result.after = sample(options.seconds)
+    return result
+
+
+def _watch(session: Session, options: StreamOptions, result: StreamResult) -> None:
+    began = time.monotonic()
+    while (passed := time.monotonic() - began) < options.seconds:
+        if session.wait(min(options.sample_s, options.seconds - passed)) is not None:
+            raise RuntimeError(f"the session ended by itself: {session.reason}, {session.error}")
+        result.samples.append(sample(time.monotonic() - began))
+
+
+def sample(seconds: float) -> Sample:
+    """This process now."""
+    import psutil
+
+    process = psutil.Process()
+    handles = process.num_handles() if sys.platform == "win32" else process.num_fds()
+    return Sample(seconds, process.memory_info().rss / 2**20, process.num_threads(), handles)
+
+
+def pictures_of(clip: str | None) -> Callable[[], Iterator[Image]]:
+    """The pictures of one loop."""
+    from app.bench.material import read_frames
+    from app.bench.pipeline import LOOP, MAIN
+
+    if clip is not None:
+        return lambda: (frame.image for frame in read_frames(Path(clip)))
+    images = [frame.image for frame in MAIN.frames(2 * LOOP)]
+    return lambda: iter(images)
+
+
+if __name__ == "__main__":
+    sys.stdout.write(json.dumps(asdict(child(StreamOptions(**json.loads(sys.argv[1]))))))
