@@ -15,6 +15,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from engine.errors import KawariError
+
 MEMORY_FRAMES = 120
 
 
@@ -50,7 +52,7 @@ def _start(photo: Path, frames: Path) -> Start:
     root = Path(__file__).resolve().parents[2]
     done = subprocess.run(command, cwd=root, capture_output=True, text=True, timeout=120, check=False)
     if done.returncode:
-        raise RuntimeError(f"the fresh process failed: {done.stderr[-500:]}")
+        raise KawariError(f"The bench's fresh process ended with {done.returncode}: {done.stderr[-500:]}")
     return Start(**json.loads(done.stdout))
 
 
@@ -70,7 +72,7 @@ def child(started: float, photo: Path, path: Path) -> Start:
     identity = swapper.prepare([read_photo(photo)])
     choice, strict = choice_for(Who.LARGEST)
     plan = Plan(identities={"": identity}, choice=choice, strict=strict)
-    pipeline = build_pipeline(SwapConfig(), watermark("mesh"), swapper)(plan, lambda event: None)
+    pipeline = build_pipeline(SwapConfig(), watermark("mesh"), swapper)(plan, _ignore)
     images = np.load(path)
     first = None
     for number in range(MEMORY_FRAMES):
@@ -80,6 +82,10 @@ def child(started: float, photo: Path, path: Path) -> Start:
     if first is None:
         raise RuntimeError("no frame was swapped")
     return Start(first, peak_memory_mb())
+
+
+def _ignore(kind: str, message: str = "", **data: str | int | float | bool) -> None:
+    """Events are of no interest here."""
 
 
 def peak_memory_mb() -> float:

@@ -45,7 +45,8 @@ def measure(maker: Maker, frames: int) -> Overhead:
         pipeline.process(loop[number % len(loop)])
     profile.disable()
     rows = pstats.Stats(profile).stats  # type: ignore[attr-defined]
-    python, compiled = [], []
+    python: list[tuple[str, float, float]] = []
+    compiled: list[tuple[str, float, float]] = []
     for (file, line, name), (_, calls, own, _, _) in rows.items():
         native = file == "~" and not is_object_work(name)
         label = name if file == "~" else f"{file.rsplit('/', 1)[-1]}:{line} {name}"

@@ -63,8 +63,9 @@ class Scene:
             matrix = cv2.getRotationMatrix2D(
                 centre, TILT_DEG * math.sin(turn), zoom * (1 + ZOOM * math.cos(turn))
             )
-            matrix[:, 2] += (tile / 2 - centre[0], tile / 2 - centre[1])
-            matrix[:, 2] += SWAY_PX * self.face * np.array([math.cos(turn), math.sin(2 * turn) / 2])
+            sway = SWAY_PX * self.face
+            matrix[0, 2] += tile / 2 - centre[0] + sway * math.cos(turn)
+            matrix[1, 2] += tile / 2 - centre[1] + sway * math.sin(2 * turn) / 2
             picture[top : top + tile, left : left + tile] = cv2.warpAffine(
                 portrait, matrix, (tile, tile), flags=cv2.INTER_CUBIC, borderMode=cv2.BORDER_REPLICATE
             )
@@ -75,7 +76,8 @@ def astronaut() -> Image:
     """The portrait, uint8 (512, 512, 3) BGR."""
     from skimage import data
 
-    return np.ascontiguousarray(data.astronaut()[:, :, ::-1])
+    portrait: Image = data.astronaut()  # type: ignore[no-untyped-call]
+    return np.ascontiguousarray(portrait[:, :, ::-1])
 
 
 @cache

@@ -16,6 +16,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from engine.errors import KawariError
+
 if TYPE_CHECKING:
     from engine.session import Session
     from engine.types import Image
@@ -97,7 +99,9 @@ def stream(options: StreamOptions) -> StreamResult:
         check=False,
     )
     if done.returncode:
-        raise RuntimeError(f"the streaming process ended with {done.returncode}")
+        raise KawariError(
+            f"The bench's streaming process ended with {done.returncode}", "See its message above"
+        )
     found = json.loads(done.stdout)
     for name in ("before", "after"):
         found[name] = Sample(**found[name])

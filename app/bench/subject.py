@@ -5,7 +5,6 @@ A bench takes them from here, so that tests can put simpler parts in their place
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,8 +13,6 @@ from typing import Any
 from engine.identity.photo import SourcePhoto
 from engine.swap.base import FaceSwap, Swapper
 from engine.track.base import FaceTracker
-from engine.track.detector import Detector
-from engine.track.landmarks import Landmarker
 from engine.types import Face, Image, Patch, Points
 
 
@@ -43,21 +40,21 @@ def product(swapper: str = "mesh") -> Subject:
         swapper: `mesh`, or `null`, which gives the frame's own pixels back and shows what the
             bench itself measures of an unchanged face.
     """
-    parts = importlib.import_module
-    detector, landmarker = Detector(), Landmarker()
-    tracker = parts("engine.track.tracker").Tracker
-    paste = parts("engine.blend.paste").paste
-    chosen: Swapper[Any] = NullSwapper()
-    if swapper != "null":
-        chosen = parts("engine.swap.mesh").MeshSwapper()
+    from engine.build import make_tracker
+    from engine.identity.import_photo import read_photo
+    from engine.swap import make_swapper
 
-    def pasted(image: Image, patch: Patch) -> Image:
-        output = image.copy()
-        paste(output, patch)
-        return output
+    chosen = NullSwapper() if swapper == "null" else make_swapper(swapper)
+    return Subject(make_tracker, chosen, read_photo, pasted)
 
-    read_photo = parts("engine.identity.import_photo").read_photo
-    return Subject(lambda: tracker(detector, landmarker), chosen, read_photo, pasted)
+
+def pasted(image: Image, patch: Patch) -> Image:
+    """A copy of the frame with the patch in it."""
+    from engine.blend.paste import paste
+
+    output = image.copy()
+    paste(output, patch)
+    return output
 
 
 def intended(swap: FaceSwap, face: Face) -> Points:

@@ -87,9 +87,15 @@ class _Geometry:
 
 
 class MeshFaceSwap:
-    """Everything the mesh swapper remembers of one face."""
+    """Everything the mesh swapper remembers of one face.
+
+    Attributes:
+        intended: (468, 2), frame pixels, where the last patch puts the landmarks; None before the
+            first. The quality bench holds it against what is seen in the output.
+    """
 
     def __init__(self, identity: MeshIdentity, options: MeshOptions) -> None:
+        self.intended: Points | None = None
         self._identity = identity
         self._options = options
         self._neutral = NeutralShape()
@@ -107,6 +113,7 @@ class MeshFaceSwap:
         if grid is None:
             return None
         self._notice_jump(face)
+        self.intended = geometry.after[:SURFACE]
         sample = sample_face(image, geometry.before, geometry.facing)
         gain = self._illumination.update(sample)
         if self._options.expression:
