@@ -212,7 +212,7 @@ def main() -> None:
     report["stalled_corner"] = result(watching)["corner"]
     report["card_corner"] = neutral_card(W, H)[H // 20, W // 20].tolist()
     sender.hold.clear()
-    time.sleep(0.3)
+    time.sleep(1.2)  # the worker reports twice a second
     report["status"] = {"sent": camera.status.sent, "card": camera.status.card} if camera.status else None
     sender.halt.set()
     sender.join()
