@@ -1,23 +1,50 @@
-"""Kawari's realtime face-swap engine; what is importable from here is the SDK (docs/sdk.md)."""
+"""Kawari's realtime face-swap engine; what is importable from here is the SDK (docs/sdk.md).
 
-from engine.buffers import Policy
-from engine.config import (
-    DelayConfig,
-    GuardConfig,
-    GuardPolicy,
-    HealthConfig,
-    SessionConfig,
-    SwapConfig,
-    Who,
-)
-from engine.dispatch import Route
+Names that need OpenCV or ONNX Runtime are imported when they are first used (PEP 562): the
+virtual-camera worker, `kawari --help` and the like live in this package too and must start at once.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from engine.errors import DeviceError, InputError, KawariError, ModelError, RefusedError, UsageError
-from engine.events import Event
-from engine.session import Session
-from engine.state import FinishReason, State
-from engine.stats import Stats
 from engine.types import Detection, Face, Frame, Output, Patch, Shown
 from engine.version import __version__
+
+if TYPE_CHECKING:
+    from engine.buffers import Policy
+    from engine.config import (
+        DelayConfig,
+        GuardConfig,
+        GuardPolicy,
+        HealthConfig,
+        SessionConfig,
+        SwapConfig,
+        Who,
+    )
+    from engine.dispatch import Route
+    from engine.events import Event
+    from engine.session import Session
+    from engine.state import FinishReason, State
+    from engine.stats import Stats
+
+_LAZY = {
+    "buffers": ("Policy",),
+    "config": (
+        "DelayConfig",
+        "GuardConfig",
+        "GuardPolicy",
+        "HealthConfig",
+        "SessionConfig",
+        "SwapConfig",
+        "Who",
+    ),
+    "dispatch": ("Route",),
+    "events": ("Event",),
+    "session": ("Session",),
+    "state": ("FinishReason", "State"),
+    "stats": ("Stats",),
+}
 
 __all__ = [
     "DelayConfig",
@@ -48,3 +75,14 @@ __all__ = [
     "Who",
     "__version__",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    for module, names in _LAZY.items():
+        if name in names:
+            return getattr(import_module(f"engine.{module}"), name)
+    raise AttributeError(f"module 'engine' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__
