@@ -101,25 +101,22 @@ def unknown(line: str, parser: argparse.ArgumentParser) -> Iterator[str]:
         words = shlex.split(plain)
     except ValueError:
         words = plain.split()
-    words = words[words.index("kawari") + 1 :]
-    name = "kawari"
-    while words and not words[0].startswith("-") and (commands := subcommands(parser)):
-        chosen = [word for word in re.split(r"[|/]", words[0]) if word]
-        for one in chosen:
-            if one not in commands and one.isidentifier() and one.islower():
+    yield from unknown_words(words[words.index("kawari") + 1 :], parser, "kawari")
+
+
+def unknown_words(words: list[str], parser: argparse.ArgumentParser, name: str) -> Iterator[str]:
+    """The same for the words after `name`, the commands that led to `parser`."""
+    commands = subcommands(parser)
+    if commands and words and not words[0].startswith("-"):
+        for one in filter(None, re.split(r"[|/]", words[0])):
+            if one in commands:
+                yield from unknown_words(words[1:], commands[one], f"{name} {one}")
+            elif one.isidentifier() and one.islower():  # anything else is a placeholder, such as COMMAND
                 yield f"there is no command `{name} {one}`"
-                return
-        if not all(one in commands for one in chosen):
-            return  # a placeholder such as COMMAND
-        if len(chosen) > 1:
-            for one in chosen:
-                yield from unknown(" ".join(["kawari", *words[1:]]), commands[one])
-            return
-        parser, name, words = commands[chosen[0]], f"{name} {chosen[0]}", words[1:]
-    known = set(parser._option_string_actions)
+        return
     for word in words:
         flag = word.split("=")[0]
-        if re.fullmatch(r"--[a-z][\w-]*", flag) and flag not in known:
+        if re.fullmatch(r"--[a-z][\w-]*", flag) and flag not in parser._option_string_actions:
             yield f"`{name}` has no flag {flag}"
 
 
