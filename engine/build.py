@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
 from typing import Any
 
@@ -50,8 +49,7 @@ def make_tracker() -> FaceTracker:
     """The standard tracker with the embedded models."""
     from engine.track.detector import Detector
     from engine.track.landmarks import Landmarker
-
-    Tracker = importlib.import_module("engine.track.tracker").Tracker
+    from engine.track.tracker import Tracker
 
     tracker: FaceTracker = Tracker(Detector(), Landmarker())
     return tracker

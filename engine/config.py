@@ -169,15 +169,8 @@ class GuardConfig(Checked):
     )
     empty_after_s: float = setting(
         1.5,
-        "how long the detector must find nobody, after a face was lost, before the room is shown",
+        "how long the detector must find nobody before an empty room is shown",
         low=0.2,
-        high=10.0,
-        unit="s",
-    )
-    start_after_s: float = setting(
-        0.3,
-        "how long the detector must find nobody, at the start, before the room is shown",
-        low=0.0,
         high=10.0,
         unit="s",
     )

@@ -209,7 +209,7 @@ class Guard:
         """True once the start is over: a first look showed who is there, and all are swapped."""
         swapped_all = bool(self._people) and not unswapped and evidence.looked and not evidence.doubtful
         self._scene_known = swapped_all or (
-            not self._people and self._quiet_for(evidence, self.config.start_after_s)
+            not self._people and self._quiet_for(evidence, self.config.empty_after_s)
         )
         return self._scene_known
 

@@ -11,7 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from engine.quality import Quality
 from engine.track.acquire import acquire
+from engine.track.base import Box
 from engine.track.detector import Detector, iou
 from engine.track.landmarks import Landmarker
 from engine.track.smoothing import SmoothingOptions
@@ -48,6 +50,10 @@ class Tracker:
         detector: finds faces.
         landmarker: measures them.
         options: see `TrackOptions`.
+
+    Attributes:
+        quality: the controller's hints; its `detect_every` then replaces that of the options.
+        looked, doubtful: see `engine.track.base.FaceTracker`.
     """
 
     def __init__(
@@ -59,6 +65,7 @@ class Tracker:
         self._detector = detector
         self._landmarker = landmarker
         self._options = options or TrackOptions()
+        self.quality: Quality | None = None
         self.reset()
 
     def reset(self) -> None:
@@ -66,7 +73,9 @@ class Tracker:
         self._serial = 0
         self._tracks: list[Track] = []
         self._before: Frame | None = None
-        self._until_detection = 0
+        self._since_detection = 0
+        self.looked = False
+        self.doubtful: tuple[Box, ...] = ()
 
     def update(self, frame: Frame) -> tuple[Face, ...]:
         """The faces in the next frame of the stream, the largest first.
@@ -79,35 +88,40 @@ class Tracker:
             `carry_seconds` is left out.
         """
         if self._before is not None and self._before.image.shape != frame.image.shape:
-            self._tracks, self._until_detection = [], 0
+            self._tracks = []
         time = seconds(frame)
         for track in self._tracks:
             track.follow(frame.image, self._before, time, self._options.carry_seconds)
         self._tracks = [track for track in self._tracks if not track.lost]
         self._drop_duplicates()
-        if self._should_detect():
+        self.looked, self.doubtful = self._should_detect(), ()
+        if self.looked:
             self._detect(frame, time)
         self._before = frame
         self._tracks.sort(key=lambda track: -track.width)
         return tuple(track.face() for track in self._tracks)
 
     def _should_detect(self) -> bool:
-        self._until_detection -= 1
+        self._since_detection += 1
         if not self._tracks or any(track.carried for track in self._tracks):
             return True
+        if self.quality is not None:
+            return self._since_detection >= self.quality.detect_every
         full = len(self._tracks) >= self._options.max_faces
-        return not full and self._options.detect_every > 0 and self._until_detection <= 0
+        return not full and 0 < self._options.detect_every <= self._since_detection
 
     def _detect(self, frame: Frame, time: float) -> None:
-        self._until_detection = self._options.detect_every
+        self._since_detection = 0
+        doubtful: list[Box] = []
         for detection in self._detector.detect(frame.image):
             track = self._nearest(detection)
             if track is not None and not track.carried:
                 continue
-            if track is None and len(self._tracks) >= self._options.max_faces:
-                continue
-            measured = acquire(frame.image, detection, self._landmarker)
+            full = track is None and len(self._tracks) >= self._options.max_faces
+            measured = None if full else acquire(frame.image, detection, self._landmarker)
             if measured is None:
+                x0, y0, x1, y1 = map(float, detection.box)
+                doubtful.append((x0, y0, x1, y1))
                 continue
             if track is None:
                 self._tracks.append(
@@ -116,6 +130,7 @@ class Tracker:
                 self._serial += 1
             else:
                 track.measured(*measured, time)
+        self.doubtful = tuple(doubtful)
         self._drop_duplicates()
 
     def _nearest(self, detection: Detection) -> Track | None:
