@@ -7,6 +7,7 @@ forgets everything.
 from __future__ import annotations
 
 import os
+import tempfile
 from pathlib import Path
 
 import platformdirs
@@ -21,10 +22,33 @@ def home() -> Path:
 def private_folder(path: Path) -> Path:
     """Create a folder that only its owner can open (rights 0700 where the system has them).
 
+    Folders above it that are missing are made the same way; those that exist stay as they are.
+
     Raises:
         OSError: it can't be created.
     """
-    path.mkdir(parents=True, exist_ok=True, mode=0o700)
+    for folder in (*reversed(path.parents), path):
+        folder.mkdir(exist_ok=True, mode=0o700)
     if os.name == "posix":
         path.chmod(0o700)
     return path
+
+
+def write_private(path: Path, data: bytes) -> None:
+    """Write a file that only its owner can read (0600), all or nothing; its folder is made (0700).
+
+    Raises:
+        OSError: it can't be written; nothing is left behind.
+    """
+    private_folder(path.parent)
+    handle, name = tempfile.mkstemp(prefix=".new-", dir=path.parent)  # made with 0600
+    temporary = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise

@@ -1,16 +1,18 @@
-"""The built-in source: NASA's public-domain portrait of Eileen Collins, which scikit-image ships.
-
-It needs no consent on record (`engine.identity.consent.PUBLIC_DOMAIN_DEMO`).
-"""
+"""The built-in source: NASA's public-domain portrait of Eileen Collins, which scikit-image ships."""
 
 from __future__ import annotations
 
+import hashlib
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from engine.errors import InputError
-from engine.identity.import_photo import PhotoReader
-from engine.identity.photo import SourcePhoto
+from engine.identity.photo import SourcePhoto, photo_digest
+
+if TYPE_CHECKING:
+    from engine.identity.import_photo import PhotoReader
 
 
 def portrait_path() -> Path:
@@ -29,6 +31,16 @@ def portrait_path() -> Path:
     raise InputError("The built-in portrait is missing", "Install Kawari again, or give a photo of your own")
 
 
+@cache
+def demo_digest() -> str:
+    """`SourcePhoto.digest` of the built-in portrait, without decoding it.
+
+    Raises:
+        InputError: see `portrait_path`.
+    """
+    return photo_digest(hashlib.sha256(portrait_path().read_bytes()).hexdigest(), 1)
+
+
 def demo_photo(reader: PhotoReader | None = None) -> SourcePhoto:
     """The built-in portrait as a source photo.
 
@@ -39,4 +51,8 @@ def demo_photo(reader: PhotoReader | None = None) -> SourcePhoto:
         InputError: see `portrait_path`.
         ModelError: an embedded model is missing or damaged.
     """
-    return (reader or PhotoReader()).read(portrait_path())
+    if reader is None:
+        from engine.identity.import_photo import PhotoReader  # loads ONNX Runtime
+
+        reader = PhotoReader()
+    return reader.read(portrait_path())

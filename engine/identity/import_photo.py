@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,7 +11,8 @@ import numpy as np
 
 from engine.errors import InputError, UsageError
 from engine.identity import verdict
-from engine.identity.photo import FaceInPhoto, PhotoQuality, SourcePhoto
+from engine.identity.likeness import with_doubts
+from engine.identity.photo import FaceInPhoto, PhotoQuality, SourcePhoto, photo_digest
 from engine.identity.picture import Picture, open_picture
 from engine.identity.quality import Measures, measure
 from engine.track.detector import Detector
@@ -73,7 +73,7 @@ class PhotoReader:
         hints = verdict.hints(chosen.measures)
         if len(found) > 1 and face is None and at is None:
             hints = (_others(found), *hints)
-        digest = hashlib.sha256(f"{picture.digest}:{number}".encode()).hexdigest()
+        digest = photo_digest(picture.digest, number)
         return SourcePhoto(image, upright, _quality(chosen.measures, hints), digest, number, found)
 
     def read_all(self, paths: Sequence[str | Path], *, face: int | None = None) -> tuple[SourcePhoto, ...]:
@@ -84,7 +84,7 @@ class PhotoReader:
             message = f"{len(paths)} photos were given and {MAX_PHOTOS} are the most"
             raise UsageError(message, "Give the best ones: sharp, evenly lit, looking into the camera")
         photos = {photo.digest: photo for photo in (self.read(path, face=face) for path in paths)}
-        return tuple(photos.values())
+        return with_doubts(tuple(photos.values()))
 
     def _candidates(self, picture: Picture) -> list[_Candidate]:
         if min(picture.image.shape[:2]) < 3:
@@ -118,6 +118,8 @@ def read_photo(
 
 def read_photos(paths: Sequence[str | Path], *, face: int | None = None) -> tuple[SourcePhoto, ...]:
     """Read one to five photos of the same person; the same photo given twice counts once.
+
+    A photo whose face is clearly of another shape than the others' gets a hint.
 
     Raises:
         UsageError: none or more than five.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 
 from engine.types import Face, Image
@@ -67,3 +68,8 @@ class SourcePhoto:
     digest: str
     chosen: int = 1
     found: tuple[FaceInPhoto, ...] = ()
+
+
+def photo_digest(file_digest: str, number: int) -> str:
+    """`SourcePhoto.digest` from the SHA-256 (hex) of the file and the number of the chosen face."""
+    return hashlib.sha256(f"{file_digest}:{number}".encode()).hexdigest()
