@@ -25,6 +25,7 @@ _BORDER = 0.5
 _TILED = (640, 1280)
 """Longer sides, pixels, from which the picture is also searched in tiles of 1/2 and 1/4."""
 _SAME_FACE_IOU = 0.3
+_FAR_BELOW = 0.8
 
 
 def find_faces(
@@ -44,32 +45,53 @@ def find_faces(
     """
     detector = detector or Detector()
     landmarker = landmarker or Landmarker()
-    found: list[tuple[Points, float]] = []
-    for detections in _passes(image, detector):
-        for detection in detections:
-            if _known(detection, found):
-                continue
-            measured = acquire(image, detection, landmarker)
-            if measured is not None and not _duplicate(measured[0], found):
-                found.append(measured)
-        if found:
-            break
+    found = _measured(image, _upright(image, detector), landmarker)
+    if not found:
+        found = _measured(image, _any_way(image, detector), landmarker, least=_FAR_BELOW)
     found.sort(key=lambda each: -float(np.prod(np.ptp(each[0][:, :2], axis=0))))
     return tuple(Face(i, landmarks, score) for i, (landmarks, score) in enumerate(found))
 
 
-def _passes(image: Image, detector: Detector) -> Iterator[list[Detection]]:
-    """Ways to look, the likeliest first; each is only asked for when those before found no face."""
-    yield [*detector.detect(image), *_bordered(image, detector), *_tiles(image, detector)]
-    yield [*detector.detect(image, min_score=_LOW_SCORE), *_bordered(image, detector, _LOW_SCORE)]
-    for turns in (1, 3, 2):
+def _measured(
+    image: Image, detections: list[Detection], landmarker: Landmarker, least: float = 0.0
+) -> list[tuple[Points, float]]:
+    """Landmarks and score of each detection that is a face and no duplicate.
+
+    Args:
+        least: detections whose score is below this share of the first face's are left out.
+    """
+    found: list[tuple[Points, float]] = []
+    best = 0.0
+    for detection in detections:
+        if detection.score < least * best or _known(detection, found):
+            continue
+        measured = acquire(image, detection, landmarker)
+        if measured is not None and not _duplicate(measured[0], found):
+            found.append(measured)
+            best = best or detection.score
+    return found
+
+
+def _upright(image: Image, detector: Detector) -> list[Detection]:
+    return [*detector.detect(image), *_bordered(image, detector), *_tiles(image, detector)]
+
+
+def _any_way(image: Image, detector: Detector) -> list[Detection]:
+    """Doubtful detections in the picture as it is and turned, the surest first.
+
+    The order matters: an upside-down face can also be taken for an upright one, with a score of
+    0.3–0.6, where the right way up gives 0.8–0.95.
+    """
+    found = []
+    for turns in range(4):
         turned = np.ascontiguousarray(np.rot90(image, turns))
         detections = [
             *detector.detect(turned, min_score=_LOW_SCORE),
             *_bordered(turned, detector, _LOW_SCORE),
             *_tiles(turned, detector),
         ]
-        yield [_turn_back(each, turns, image.shape[0], image.shape[1]) for each in detections]
+        found += [_turn_back(each, turns, image.shape[0], image.shape[1]) for each in detections]
+    return sorted(found, key=lambda each: -each.score)
 
 
 def _bordered(image: Image, detector: Detector, min_score: float | None = None) -> list[Detection]:
@@ -120,6 +142,8 @@ def _turn_back(detection: Detection, turns: int, height: int, width: int) -> Det
 
     def back(points: Points) -> Points:
         x, y = points[:, 0], points[:, 1]
+        if turns == 0:
+            return points
         if turns == 1:
             return np.stack([width - 1 - y, x], 1)
         if turns == 2:
