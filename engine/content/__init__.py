@@ -1,0 +1,1 @@
+"""Content check: what Kawari does not make pictures of."""
