@@ -7,6 +7,7 @@ the upper teeth, which stay, a dark mouth appears.
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from typing import Any
 
@@ -126,7 +127,7 @@ def _line(points: Points, columns: Floats) -> Floats:
 def _squeeze(rows: Floats, moves: list[tuple[Floats, Floats]]) -> Floats:
     """For each pixel the row it comes from, when the points `moves` = (row, shift) move per column."""
     source = np.broadcast_to(rows, (rows.shape[0], moves[0][0].size)).copy()
-    for (a, shift_a), (b, shift_b) in zip(moves, moves[1:], strict=False):
+    for (a, shift_a), (b, shift_b) in itertools.pairwise(moves):
         start, end = a + shift_a, b + shift_b
         inside = (rows >= start) & (rows < end)
         source = np.where(inside, a + (rows - start) * (b - a) / np.maximum(end - start, 1), source)
@@ -137,7 +138,11 @@ def _squeeze(rows: Floats, moves: list[tuple[Floats, Floats]]) -> Floats:
 def _sample(portrait: Image, columns: Floats, source_rows: Floats) -> Image:
     across = np.ascontiguousarray(np.broadcast_to(columns, source_rows.shape))
     return cv2.remap(  # type: ignore[return-value]
-        portrait, across, np.asarray(source_rows, np.float32), cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE
+        portrait,
+        across,
+        np.asarray(source_rows, np.float32),
+        cv2.INTER_LINEAR,
+        borderMode=cv2.BORDER_REPLICATE,
     )
 
 

@@ -64,7 +64,10 @@ class DemoSource:
         share = width // self._faces
         if not self._cast:
             self._cast = [
-                (Puppet(share + (width - share * self._faces) * k, height, mirrored=k > 0), Motion(self._seed + k))
+                (
+                    Puppet(share + (width - share * self._faces) * k, height, mirrored=k > 0),
+                    Motion(self._seed + k),
+                )
                 for k in range(self._faces)
             ]
             self._grain = _grain(self._size, self._noise, self._seed)
