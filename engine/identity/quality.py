@@ -63,8 +63,9 @@ def measure(image: Image, face: Face, scale: float = 1.0) -> Measures:
         scale: size of `image` over that of the original photo.
     """
     pose = head_pose(face.landmarks)
-    luminance = _face_luminance(image, face)
-    skin = _skin_luminance(image, face)
+    grey, points = _grey_face(image, face)
+    luminance = _narrowed(grey)
+    skin = _skin_luminance(grey, points)
     right, left = float(skin[_U < 0.5].mean()), float(skin[_U > 0.5].mean())
     return Measures(
         upright_width(face, pose.roll) / scale,
@@ -101,25 +102,27 @@ def sharpness(luminance: NDArray[np.uint8]) -> float:
     return float(np.clip((min(shares) - low) / (high - low), 0, 1))
 
 
-def _face_luminance(image: Image, face: Face) -> NDArray[np.uint8]:
-    """The face's box in grey, at most `SHARPNESS_WIDTH` wide."""
+def _grey_face(image: Image, face: Face) -> tuple[NDArray[np.uint8], Points]:
+    """The part of the face's box that lies in the picture, grey, and the landmarks (n, 2) in it."""
     x0, y0, x1, y1 = face.box
     height, width = image.shape[:2]
     left, right = int(np.clip(x0, 0, width - 2)), int(np.clip(x1 + 1, 2, width))
     top, bottom = int(np.clip(y0, 0, height - 2)), int(np.clip(y1 + 1, 2, height))
     grey = cv2.cvtColor(image[top:bottom, left:right], cv2.COLOR_BGR2GRAY)
+    return np.asarray(grey, np.uint8), face.landmarks[:, :2] - np.array([left, top], np.float32)
+
+
+def _narrowed(grey: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """At most `SHARPNESS_WIDTH` wide."""
     zoom = SHARPNESS_WIDTH / grey.shape[1]
-    if zoom < 1:
-        grey = cv2.resize(grey, None, fx=zoom, fy=zoom, interpolation=cv2.INTER_AREA)
-    return np.asarray(grey, np.uint8)
+    if zoom >= 1:
+        return grey
+    return np.asarray(cv2.resize(grey, None, fx=zoom, fy=zoom, interpolation=cv2.INTER_AREA), np.uint8)
 
 
-def _skin_luminance(image: Image, face: Face) -> NDArray[np.float32]:
+def _skin_luminance(grey: NDArray[np.uint8], points: Points) -> NDArray[np.float32]:
     """Luminance at the middle of each skin triangle, 0..255, without brows, eyes and lips."""
-    height, width = image.shape[:2]
-    sigma = max(0.02 * face.width, 0.5)
-    grey = cv2.GaussianBlur(cv2.cvtColor(image, cv2.COLOR_BGR2GRAY), (0, 0), sigma)
-    places: Points = face.landmarks[_SKIN, :2].mean(1)
-    x = np.clip(places[:, 0].round().astype(int), 0, width - 1)
-    y = np.clip(places[:, 1].round().astype(int), 0, height - 1)
-    return np.asarray(grey[y, x], np.float32)
+    height, width = grey.shape
+    smooth = cv2.GaussianBlur(grey, (0, 0), max(0.02 * width, 0.5))
+    x, y = points[_SKIN].mean(1).round().astype(int).T
+    return np.asarray(smooth[np.clip(y, 0, height - 1), np.clip(x, 0, width - 1)], np.float32)

@@ -1,7 +1,7 @@
 """What the figures of a photo mean: faults that make it unusable, hints that would make it better.
 
 The limits were set on portraits in good and bad light, with light and dark skin, each also blurred
-and under-exposed step by step, and on group photos (docs/verification.md).
+and under-exposed step by step, and on group photos (docs/photos.md).
 """
 
 from __future__ import annotations

@@ -36,7 +36,11 @@ class FaceSwap(Protocol):
 
 
 class Swapper(Protocol, Generic[IdentityT]):
-    """A way to swap faces: `mesh`, or a neural model of the catalogue."""
+    """A way to swap faces: `mesh`, or a neural model of the catalogue.
+
+    A swapper whose identities are dataclasses of arrays may name their class as `identity_type`:
+    `engine.identity.library` then keeps them on disk.
+    """
 
     name: str
 

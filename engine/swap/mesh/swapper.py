@@ -62,6 +62,7 @@ class MeshSwapper:
     """Swaps by a textured mesh: no model to download, no GPU."""
 
     name = "mesh"
+    identity_type = MeshIdentity
 
     def __init__(self, options: MeshOptions | None = None) -> None:
         self._options = options or MeshOptions()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from engine.identity.library import Identity, IdentityLibrary
 from engine.identity.photo import SourcePhoto, photo_digest
 from engine.identity.prepared import MAX_FILES, PreparedStore
 from engine.swap.base import FaceSwap
+from engine.swap.mesh import MeshSwapper
 
 
 @dataclass(frozen=True)
@@ -102,6 +103,15 @@ def test_the_next_start_reads_it_from_disk(
     for a, b in zip(after.pyramid, before.pyramid, strict=True):
         assert a.dtype == b.dtype
         np.testing.assert_array_equal(a, b)
+
+
+def test_the_mesh_swappers_identity_survives(tmp_path: Path) -> None:
+    before = IdentityLibrary(tmp_path / "identities").prepare(MeshSwapper(), [demo_photo()])
+    (path,) = files(tmp_path, "prepared")
+    assert path.stat().st_size < 4 * 2**20
+    after = PreparedStore(path.parent).load(path.stem, MeshSwapper.identity_type)
+    for field in fields(before):
+        np.testing.assert_equal(getattr(after, field.name), getattr(before, field.name))
 
 
 def test_not_on_disk_unless_the_swapper_says_so(
