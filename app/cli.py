@@ -16,12 +16,12 @@ from contextlib import contextmanager
 from types import FrameType
 
 from app.bench import cli as bench
-from app.commands import devices, models, window
+from app.commands import devices, models, verify, window
 from app.console import note
 from engine.errors import DeviceError, KawariError
 from engine.version import __version__
 
-COMMANDS = (devices, models, bench)
+COMMANDS = (devices, models, verify, bench)
 INTERRUPTED, BROKEN_PIPE, TERMINATED = 128 + 2, 128 + 13, 128 + 15
 
 
