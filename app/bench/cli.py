@@ -117,12 +117,18 @@ def _run_pipeline(arguments: argparse.Namespace) -> Report:
         report.table("calls into compiled code", columns, share.compiled)
         _progress("start-up")
         starts = cold.start_up()
-        report.table("fresh processes", ("first swapped frame, s", "peak memory, MiB"), [
-            (one.first_s, one.memory_mb) for one in starts
+        report.table("fresh processes", ("first swapped frame, s", "CPU s", "peak memory, MiB"), [
+            (one.first_s, one.cpu_s, one.memory_mb) for one in starts
         ])  # fmt: skip
         report.figures |= {
-            "python_share": share.python,
+            "python_share": share.share,
+            "python_share_at_most": share.at_most,
+            "instructions": share.instructions,
+            "instruction_ns": share.instruction_ns,
+            "crossings": share.crossings,
+            "crossing_ns": share.crossing_ns,
             "cold_s": starts[0].first_s,
+            "cold_cpu_s": starts[0].cpu_s,
             "warm_s": min(one.first_s for one in starts[1:]),
             "memory_mb": max(one.memory_mb for one in starts),
         }

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from engine.errors import KawariError
@@ -26,10 +26,12 @@ class Start:
 
     Attributes:
         first_s: from its start, imports included, to its first swapped frame.
+        cpu_s: the same in CPU time, which other work on the machine does not lengthen.
         memory_mb: peak resident memory after `MEMORY_FRAMES` more frames, MiB.
     """
 
     first_s: float
+    cpu_s: float
     memory_mb: float
 
 
@@ -74,14 +76,14 @@ def child(started: float, photo: Path, path: Path) -> Start:
     plan = Plan(identities={"": identity}, choice=choice, strict=strict)
     pipeline = build_pipeline(SwapConfig(), watermark("mesh"), swapper)(plan, _ignore)
     images = np.load(path)
-    first = None
+    first, cpu = None, 0.0
     for number in range(MEMORY_FRAMES):
         frame = Frame(number, round(number * 1e9 / 30), images[number % len(images)], number / 30)
         if pipeline.process(frame).shown is Shown.SWAPPED and first is None:
-            first = time.monotonic() - started
+            first, cpu = time.monotonic() - started, time.process_time()
     if first is None:
         raise RuntimeError("no frame was swapped")
-    return Start(first, peak_memory_mb())
+    return Start(first, cpu, peak_memory_mb())
 
 
 def _ignore(kind: str, message: str = "", **data: str | int | float | bool) -> None:
@@ -90,11 +92,13 @@ def _ignore(kind: str, message: str = "", **data: str | int | float | bool) -> N
 
 def peak_memory_mb() -> float:
     """Peak resident memory of this process, MiB."""
-    import psutil
+    if sys.platform == "win32":
+        import psutil
 
-    info = psutil.Process().memory_info()
-    if hasattr(info, "peak_wset"):  # Windows
-        return float(info.peak_wset) / 2**20
+        return float(psutil.Process().memory_info().peak_wset) / 2**20
+    status = Path("/proc/self/status")
+    if status.exists():  # Linux's ru_maxrss begins with the parent's
+        return float(status.read_text().split("VmHWM:")[1].split()[0]) / 2**10
     import resource
 
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -102,5 +106,4 @@ def peak_memory_mb() -> float:
 
 
 if __name__ == "__main__":
-    found = child(float(sys.argv[1]), Path(sys.argv[2]), Path(sys.argv[3]))
-    sys.stdout.write(json.dumps({"first_s": found.first_s, "memory_mb": found.memory_mb}))
+    sys.stdout.write(json.dumps(asdict(child(float(sys.argv[1]), Path(sys.argv[2]), Path(sys.argv[3])))))
