@@ -14,6 +14,10 @@ CELLS = 128
 average against drawing every pixel, at a twelfth of the cost (measured, docs/verification.md)."""
 
 
+Window = tuple[int, int, int, int]
+"""x0, y0, x1, y1 in frame pixels, the end not included."""
+
+
 @dataclass(frozen=True, slots=True)
 class Grid:
     """Cells of `cell` pixels; the first pixel of the first cell is (x, y) of the frame."""
@@ -59,7 +63,7 @@ class Grid:
             rows.stop - rows.start,
         )
 
-    def window(self, frame: tuple[int, int]) -> tuple[int, int, int, int]:
+    def window(self, frame: tuple[int, int]) -> Window:
         """x0, y0, x1, y1 of its pixels that lie in the `frame` (width, height)."""
         return (
             max(self.x, 0),
@@ -68,10 +72,19 @@ class Grid:
             min(self.y + self.height * self.cell, frame[1]),
         )
 
-    def enlarge(self, values: NDArray[np.float32], window: tuple[int, int, int, int]) -> NDArray[np.float32]:
+    def enlarge(self, values: NDArray[np.float32], window: Window) -> NDArray[np.float32]:
         """Cell values (height, width[, C]) for every pixel of `window`, linear in between."""
         x0, y0, x1, y1 = window
         if self.cell > 1:
             size = (self.width * self.cell, self.height * self.cell)
             values = stretched(values, *size)
         return values[y0 - self.y : y1 - self.y, x0 - self.x : x1 - self.x]
+
+    def enlarge_part(self, values: NDArray[np.float32], window: Window) -> NDArray[np.float32]:
+        """`enlarge` for a small window: only the cells under it are looked at."""
+        x0, y0, x1, y1 = window
+        columns = slice(
+            max((x0 - self.x) // self.cell - 1, 0), min((x1 - self.x) // self.cell + 2, self.width)
+        )
+        rows = slice(max((y0 - self.y) // self.cell - 1, 0), min((y1 - self.y) // self.cell + 2, self.height))
+        return self.part(rows, columns).enlarge(values[rows, columns], window)

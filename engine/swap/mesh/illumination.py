@@ -10,13 +10,17 @@ from engine.swap.mesh.pixels import blurred, shrunk, stretched
 from engine.swap.mesh.regions import FACE_WIDTH, Plane
 from engine.swap.mesh.sample import Sample, bare_skin
 
-LUMINANCE_SIGMA = 0.14
+LUMINANCE_SIGMA = 0.16
 """Blur of the luminance ratio in face widths: wide, or the target's features shine through."""
-CHROMA_SIGMA = 0.05
-SMOOTHING = 0.35
-"""Share of the newest frame in the gain."""
+CHROMA_SIGMA = 0.07
+SLOWEST, FASTEST = 0.12, 0.5
+"""Share of the newest frame in the gain: while the light rests, and while it changes."""
+REST, CHANGE = 0.01, 0.06
+"""Mean relative difference between new and old gain that counts as rest, and as change."""
 GAIN_RANGE = (0.2, 3.0)
 CHROMA_RANGE = (0.55, 1.8)
+CONTRAST_RANGE, CONTRAST_SHARE, CONTRAST_SMOOTHING = (0.4, 2.0), 0.35, 0.05
+"""The target's contrast over the source's, how much of it is taken over, and how fast."""
 
 
 class Illumination:
@@ -32,6 +36,7 @@ class Illumination:
         self._skin = identity.skin * bare_skin()
         self._own_tint = identity.own_tint[..., None]
         self._gain: NDArray[np.float32] | None = None
+        self._exponent = 1.0
 
     def reset(self) -> None:
         """Forget the past: the face jumped, or the light changed at a cut."""
@@ -49,9 +54,31 @@ class Illumination:
         # Dark hair under a bright gain would turn grey, under a tinted one purple.
         chroma = np.clip(chroma, *CHROMA_RANGE) ** (1 - 0.8 * self._own_tint)
         luminance = luminance ** (1 - 0.45 * self._own_tint * (luminance > 1))
-        gain = np.clip(luminance * chroma, *GAIN_RANGE).astype(np.float32)
-        self._gain = gain if self._gain is None else self._gain + SMOOTHING * (gain - self._gain)
+        gain = np.clip(luminance * chroma, *GAIN_RANGE) * self._contrast(sample, weight)[..., None]
+        gain = gain.astype(np.float32)
+        if self._gain is None:
+            self._gain = gain
+        else:
+            difference = np.abs(gain - self._gain).mean(2) / self._gain.mean(2)
+            moved = float((difference * weight).sum() / weight.sum())
+            pace = SLOWEST + (FASTEST - SLOWEST) * min(max((moved - REST) / (CHANGE - REST), 0.0), 1.0)
+            self._gain = self._gain + np.float32(pace) * (gain - self._gain)
         return self._gain
+
+    def _contrast(self, sample: Sample, weight: Plane) -> Plane:
+        """The factor that brings the source's relief to about the contrast that the target's has.
+
+        Dark skin in hard light has far more of it than pale skin in soft light; without this, dark
+        targets look flat and pale ones blotched.
+        """
+        target = _relief(sample.colour @ BGR_TO_LUMINANCE, weight)
+        source = _relief(self._tone @ BGR_TO_LUMINANCE, weight)
+        of_target = float(np.sqrt((weight * target * target).sum() / weight.sum()))
+        of_source = float(np.sqrt((weight * source * source).sum() / weight.sum()))
+        exponent = float(np.clip((of_target + 0.01) / (of_source + 0.01), *CONTRAST_RANGE)) ** CONTRAST_SHARE
+        self._exponent += (exponent - self._exponent) * (1 if self._gain is None else CONTRAST_SMOOTHING)
+        calm = 1 - self._own_tint[..., 0]
+        return np.asarray(np.exp(np.clip(source, -0.9, 0.6) * (self._exponent - 1) * calm), np.float32)
 
     def _ratio(
         self, target: NDArray[np.float32], weight: Plane, sigma: float
@@ -63,6 +90,12 @@ class Illumination:
         floor = 3 * mass[..., None]
         ratio = (blurred[..., :3] + floor) / (blurred[..., 3:6] + floor)
         return ratio, np.clip(mass / 0.25, 0, 1)
+
+
+def _relief(luminance: Plane, weight: Plane) -> Plane:
+    """Logarithm of the luminance over its broad mean."""
+    both = _gaussian(np.dstack([luminance * weight, weight]), LUMINANCE_SIGMA * FACE_WIDTH * TEXELS)
+    return np.asarray(np.log((luminance + 4) / (both[..., 0] / (both[..., 1] + 1e-5) + 4)), np.float32)
 
 
 def _gaussian(values: NDArray[np.float32], sigma: float) -> NDArray[np.float32]:

@@ -28,9 +28,9 @@ MARGIN = 0.03
 FACE_WIDTH = 0.72
 """Width of a frontal face in the atlas, as a part of its side: the middle of the atlas is drawn to
 this scale, the cheeks are unrolled beyond it."""
-EDGE = 0.075
+EDGE = 0.06
 """Width of the soft edge inside the oval, as a part of the atlas's side."""
-SIDE_EDGE = 0.14
+SIDE_EDGE = 0.11
 """The same before the ears, where photos show hair, ears or a blur more often than skin."""
 NOSTRILS = np.array([98, 97, 2, 326, 327])
 

@@ -22,6 +22,11 @@ from engine.swap.mesh.topology import (
 )
 from engine.track.topology import SKIN_TRIANGLES
 
+MOUTH_RANGE, EYE_RANGE, LID_RANGE = (0.9, 1.12), (0.8, 1.25), (0.75, 1.35)
+"""Limits of the scale of the mouth's width, the eyes' width and their height."""
+BROW_SHARE, LIP_SHARE = 0.85, 0.9
+"""How much of the difference in the brows' shape and in the lips' thickness is taken over."""
+
 Shape = NDArray[np.float64]
 """float64, (468, 3)."""
 
@@ -62,27 +67,38 @@ def _spread() -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     return anchors, weights
 
 
-def transfer(source: Shape, target: Shape) -> Shape:
-    """The shift (468, 3), centimetres, that gives the target's neutral shape the source's proportions.
+def transfer(source: Shape, target: Shape, current: Shape) -> Shape:
+    """The shift (468, 3), centimetres, that gives the target the source's proportions.
 
-    What must keep following the target's expression moves as a whole: the mouth is shifted and a
-    little widened, each eye shifted and scaled, the brows are damped.
+    Eyes, lips and brows keep following the target's expression: an eye and the mouth are moved and
+    scaled as they are *now*, so that a closed eye stays closed; the brows' own difference is damped.
+
+    Args:
+        source, target: the neutral shapes of both.
+        current: the target as it is in this frame, pose taken out.
     """
     shift = source - target
     left, right = MOUTH_CORNERS
-    widening = np.clip(
-        np.linalg.norm(source[right] - source[left]) / np.linalg.norm(target[right] - target[left]),
-        0.93,
-        1.07,
-    )
-    across = target[LIPS, 0] - target[LIPS, 0].mean()
+    wider = np.clip(_span(source, left, right) / _span(target, left, right), *MOUTH_RANGE)
+    thicker = _thickness(source) - _thickness(target)
     shift[LIPS] = shift[LIPS].mean(0)
-    shift[LIPS, 0] += (widening - 1) * across
-    for eye in (LEFT_EYE, RIGHT_EYE):
-        growth = np.clip(np.ptp(source[eye, 0]) / np.ptp(target[eye, 0]), 0.8, 1.25) - 1
-        around = target[eye, :2] - target[eye, :2].mean(0)
+    shift[LIPS, 0] += (wider - 1) * (current[LIPS, 0] - current[LIPS, 0].mean())
+    shift[LIPS_OUTER] += LIP_SHARE * thicker
+    for eye, (outer, inner, up, low) in ((RIGHT_EYE, (33, 133, 159, 145)), (LEFT_EYE, (263, 362, 386, 374))):
+        width = np.clip(_span(source, outer, inner) / _span(target, outer, inner), *EYE_RANGE)
+        height = np.clip(_span(source, up, low) / _span(target, up, low), *LID_RANGE)
+        around = current[eye, :2] - current[eye, :2].mean(0)
         shift[eye] = shift[eye].mean(0)
-        shift[eye, :2] += growth * around
-    shift[BROWS] = 0.6 * shift[BROWS] + 0.4 * shift[BROWS].mean(0)
+        shift[eye, :2] += around * (width - 1, height - 1)
+    shift[BROWS] = BROW_SHARE * shift[BROWS] + (1 - BROW_SHARE) * shift[BROWS].mean(0)
     anchors, weights = _spread()
     return np.asarray(weights @ shift[anchors])
+
+
+def _span(shape: Shape, a: int, b: int) -> float:
+    return float(np.linalg.norm(shape[a] - shape[b]))
+
+
+def _thickness(shape: Shape) -> Shape:
+    """From the inner to the outer contour of the lips, (20, 3); both rings run alike."""
+    return shape[LIPS_OUTER] - shape[LIPS_INNER]
