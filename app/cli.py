@@ -13,15 +13,17 @@ import signal
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from io import TextIOWrapper
 from types import FrameType
 
 from app.bench import cli as bench
-from app.commands import devices, models, verify, window
+from app.commands import demo, devices, doctor, live, models, verify, window
+from app.commands import run as run_command
 from app.console import note
 from engine.errors import DeviceError, KawariError
 from engine.version import __version__
 
-COMMANDS = (devices, models, verify, bench)
+COMMANDS = (demo, run_command, live, devices, doctor, models, verify, bench)
 INTERRUPTED, BROKEN_PIPE, TERMINATED = 128 + 2, 128 + 13, 128 + 15
 
 
@@ -42,6 +44,9 @@ def build_parser() -> argparse.ArgumentParser:
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command; returns the exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):  # a terminal that can't show a character gets a substitute
+            stream.reconfigure(errors="backslashreplace")
     args = build_parser().parse_args(arguments)
     try:
         with _terminate_cleanly():

@@ -8,7 +8,10 @@ import json
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 
 def say(text: str = "") -> None:
@@ -22,9 +25,14 @@ def note(text: str) -> None:
     sys.stderr.flush()
 
 
+def to_json(value: object) -> str:
+    """A JSON document; dataclasses, enums, tuples and paths become plain values."""
+    return json.dumps(value, indent=2, ensure_ascii=False, default=_plain)
+
+
 def print_json(value: object) -> None:
-    """A result as one JSON document; dataclasses, enums, tuples and paths become plain values."""
-    say(json.dumps(value, indent=2, ensure_ascii=False, default=_plain))
+    """A result as one JSON document."""
+    say(to_json(value))
 
 
 def print_table(rows: Iterable[Sequence[object]], indent: str = "") -> None:
@@ -38,9 +46,53 @@ def print_table(rows: Iterable[Sequence[object]], indent: str = "") -> None:
         say(f"{indent}{line}".rstrip())
 
 
+class Progress:
+    """A bar of frames on stderr, if that is a terminal."""
+
+    def __init__(self) -> None:
+        from tqdm import tqdm
+
+        self._bar = tqdm(unit="frame", disable=None, leave=False)
+
+    def __call__(self, done: int, total: int | None) -> None:
+        """So many frames are done, of so many if that is known."""
+        self._bar.total = total
+        self._bar.update(done - self._bar.n)
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.close()
+
+
+class StatusLine:
+    """One line on the terminal that is written over and over; nothing where stderr is no terminal."""
+
+    def __init__(self) -> None:
+        self._on = sys.stderr.isatty()
+
+    def show(self, text: str) -> None:
+        """Replace the line."""
+        if self._on:
+            sys.stderr.write(f"\r\033[K{text}")
+            sys.stderr.flush()
+
+    def __enter__(self) -> StatusLine:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.show("")
+
+
+def as_dict(value: DataclassInstance) -> dict[str, Any]:
+    """The fields of a dataclass, not those of what is in them."""
+    return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+
+
 def _plain(value: object) -> Any:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
+        return as_dict(value)
     if isinstance(value, enum.Enum):
         return value.value
     if isinstance(value, Path):

@@ -58,12 +58,21 @@ def parse_size(text: str) -> tuple[int, int]:
     raise UsageError(f"{text!r} is no picture size", "Give WIDTHxHEIGHT in pixels, such as 1280x720")
 
 
-def add_flags(parser: argparse._ActionsContainer, kind: type, flags: Mapping[str, str]) -> None:
-    """Declare one flag for each setting of `kind` named in `flags` (setting → flag)."""
+def add_flags(
+    parser: argparse._ActionsContainer,
+    kind: type,
+    flags: Mapping[str, str],
+    defaults: Mapping[str, Any] | None = None,
+) -> None:
+    """Declare one flag for each setting of `kind` named in `flags` (setting → flag).
+
+    `defaults` replaces the declared ones where a command has reasons for others.
+    """
     for one in settings_of(kind):
         if one.name not in flags:
             continue
-        default = one.default.value if isinstance(one.default, enum.Enum) else one.default
+        standing = (defaults or {}).get(one.name, one.default)
+        default = standing.value if isinstance(standing, enum.Enum) else standing
         kinds: dict[str, Any] = (
             {"action": argparse.BooleanOptionalAction}
             if one.type is bool
@@ -74,7 +83,7 @@ def add_flags(parser: argparse._ActionsContainer, kind: type, flags: Mapping[str
         parser.add_argument(
             flags[one.name],
             dest=_dest(kind, one.name),
-            default=one.default,
+            default=standing,
             help=f"{one.help}{words}{standard if default not in ('', False) else ''}".replace("%", "%%"),
             **kinds,
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 
 from PySide6.QtCore import QSignalBlocker, Signal
 from PySide6.QtWidgets import QComboBox, QFileDialog, QToolButton, QWidget
@@ -90,12 +91,12 @@ class CameraPanel(Card):
             self.cameras.setCurrentIndex(max(at, 0))
             self._last = self.cameras.currentIndex()
 
-    def select_clip(self, path: str) -> None:
-        """Play this clip as if it were a camera."""
-        at = self.cameras.findData(path)
+    def select(self, key: str) -> None:
+        """Choose a camera by its key, the demo, or a clip that is played as if it were a camera."""
+        at = self.cameras.findData(key)
         if at < 0:
             at = self.cameras.count() - 1
-            self.cameras.insertItem(at, path.replace("\\", "/").rsplit("/", 1)[-1], path)
+            self.cameras.insertItem(at, Path(key).name, key)
         self.cameras.setCurrentIndex(at)
         self._settle()
 
@@ -106,7 +107,7 @@ class CameraPanel(Card):
         self.cameras.setCurrentIndex(self._last)
         path, _ = QFileDialog.getOpenFileName(self, self.tr("Play a clip as the camera"))
         if path:
-            self.select_clip(path)
+            self.select(path)
 
     def _settle(self) -> None:
         self._last = self.cameras.currentIndex()

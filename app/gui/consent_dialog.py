@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QPixmap
 from PySide6.QtWidgets import (
+    QAbstractButton,
     QButtonGroup,
     QDialog,
     QDialogButtonBox,
@@ -16,6 +17,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.gui.widgets import label
+from engine.identity.consent import Basis
 
 
 class ConsentDialog(QDialog):
@@ -38,11 +40,12 @@ class ConsentDialog(QDialog):
             wrap=True,
         )
         self._group = QButtonGroup(self)
+        self._bases: dict[QAbstractButton, Basis] = {}
         answers = QVBoxLayout()
         answers.setSpacing(10)
         for number, (basis, text) in enumerate(self._answers()):
             button = QRadioButton(text)
-            button.setProperty("basis", basis)
+            self._bases[button] = basis
             self._group.addButton(button, number)
             answers.addWidget(button)
         self._buttons = QDialogButtonBox(
@@ -72,21 +75,20 @@ class ConsentDialog(QDialog):
         rows.addWidget(self._buttons)
 
     @property
-    def basis(self) -> str:
-        """The word that the consent record keeps."""
+    def basis(self) -> Basis:
+        """What the consent record keeps; only after an answer was given."""
         checked = self._group.checkedButton()
-        return str(checked.property("basis")) if checked else ""
+        assert checked is not None
+        return self._bases[checked]
 
-    def choose(self, basis: str) -> None:
-        """Tick the answer with this word."""
-        for button in self._group.buttons():
-            if button.property("basis") == basis:
-                button.click()
+    def choose(self, basis: Basis) -> None:
+        """Give an answer."""
+        next(button for button, one in self._bases.items() if one is basis).click()
 
-    def _answers(self) -> list[tuple[str, str]]:
+    def _answers(self) -> list[tuple[Basis, str]]:
         return [
-            ("self", self.tr("&It is me")),
-            ("permission", self.tr("I have this person's &permission")),
-            ("fictional", self.tr("A &fictional or generated person")),
-            ("public-domain", self.tr("A picture in the public &domain, used lawfully")),
+            (Basis.SELF, self.tr("&It is me")),
+            (Basis.PERMISSION, self.tr("I have this person's &permission")),
+            (Basis.FICTIONAL, self.tr("A &fictional or generated person")),
+            (Basis.PUBLIC_DOMAIN, self.tr("A picture in the public &domain, used lawfully")),
         ]

@@ -8,17 +8,14 @@ atomic, so that a crash leaves either the old or the new file.
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import platformdirs
-
 from app.options import CameraConfig, OutputConfig, from_stored, to_stored
 from engine.config import Checked, DelayConfig, GuardConfig, GuardPolicy, SwapConfig, setting
+from engine.folders import home, write_private
 
 VERSION = 1
 Stored = dict[str, Any]
@@ -42,7 +39,7 @@ class Settings:
     """All that is remembered from one start to the next.
 
     Attributes:
-        sources: the last source photos, each a path and the number of the face in it (from 0);
+        sources: the last source photos, each a path and the number of the face in it (from 1, the largest);
             whether they may be used is kept by `engine.identity.consent`, not here.
     """
 
@@ -66,10 +63,8 @@ _SECTIONS: dict[str, type] = {
 
 
 def default_path() -> Path:
-    """Where the file is kept; `KAWARI_HOME` moves everything Kawari keeps."""
-    home = os.environ.get("KAWARI_HOME")
-    folder = Path(home) if home else Path(platformdirs.user_config_dir("kawari", appauthor=False))
-    return folder / "settings.json"
+    """Where the file is kept."""
+    return home() / "settings.json"
 
 
 def load(path: Path) -> tuple[Settings, list[str]]:
@@ -98,20 +93,10 @@ def save(path: Path, settings: Settings) -> None:
     Raises:
         OSError: the folder can't be written to.
     """
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     stored: Stored = {"version": VERSION, "sources": [list(source) for source in settings.sources]}
     for name in _SECTIONS:
         stored[name] = to_stored(getattr(settings, name))
-    handle, name = tempfile.mkstemp(prefix=".settings-", dir=path.parent)
-    temporary = Path(name)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            json.dump(stored, file, indent=1, ensure_ascii=False)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    write_private(path, json.dumps(stored, indent=1, ensure_ascii=False).encode())
 
 
 def migrate(stored: Stored, to: int = VERSION, migrations: Migrations = MIGRATIONS) -> Stored:
@@ -143,7 +128,7 @@ def _sources(stored: object) -> tuple[tuple[str, int], ...]:
         and len(entry) == 2
         and isinstance(entry[0], str)
         and isinstance(entry[1], int)
-        and entry[1] >= 0
+        and entry[1] >= 1
     )
 
 

@@ -34,7 +34,7 @@ class Source:
 
     Attributes:
         path: the file; None for the built-in face.
-        number: which face in it, from 0.
+        number: which face in it, from 1, the largest.
         photo: what was read from it.
     """
 

@@ -16,14 +16,12 @@ class Figures:
     Attributes:
         fps: pictures that left in the last second.
         delay_p95_ms: 95 % of frames left within this time after capture.
-        dropped: frames dropped since the start.
         faces: faces in the newest picture.
         step: the controller's quality step.
     """
 
     fps: float = 0.0
     delay_p95_ms: float = 0.0
-    dropped: int = 0
     faces: int = 0
     step: str = ""
 

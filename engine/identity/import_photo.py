@@ -76,6 +76,15 @@ class PhotoReader:
         digest = photo_digest(picture.digest, number)
         return SourcePhoto(image, upright, _quality(chosen.measures, hints), digest, number, found)
 
+    def faces(self, path: str | Path) -> tuple[FaceInPhoto, ...]:
+        """Every face in a photo, usable or not, the largest first; none is no error.
+
+        Raises `InputError` if it is no picture.
+        """
+        picture = open_picture(Path(path))
+        candidates = enumerate(self._candidates(picture), 1)
+        return tuple(_describe(number, each, picture) for number, each in candidates)
+
     def read_all(self, paths: Sequence[str | Path], *, face: int | None = None) -> tuple[SourcePhoto, ...]:
         """See `read_photos`."""
         if not paths:

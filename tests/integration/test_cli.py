@@ -22,11 +22,24 @@ def test_version(kawari: Kawari) -> None:
 def test_help_lists_every_command(kawari: Kawari) -> None:
     done = kawari("--help")
     assert done.returncode == 0
-    for command in ("devices",):
+    for command in ("demo", "run", "live", "devices", "doctor", "models", "verify", "bench"):
         assert command in done.stdout
 
 
-@pytest.mark.parametrize("arguments", [["nonsense"], ["devices", "--nonsense"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["nonsense"],
+        ["devices", "--nonsense"],
+        ["run", "--source", "a.jpg"],
+        ["run", "--source", "a.jpg", "--input", "b", "--output", "c", "--strength", "2"],
+        ["run", "--source", "a.jpg", "--input", "b", "--output", "c", "--face", "0"],
+        ["run", "--source", "a.jpg", "--input", "b", "--output", "c", "--consent", "perhaps"],
+        ["live", "--seconds", "-1"],
+        ["live", "--guard", "nothing"],
+        ["demo", "--seconds", "nan"],
+    ],
+)
 def test_usage_errors(kawari: Kawari, arguments: list[str]) -> None:
     done = kawari(*arguments)
     assert done.returncode == 2
@@ -76,3 +89,18 @@ def test_reader_that_went_away(environment: dict[str, str]) -> None:
     with process.stderr:
         assert process.stderr.read() == ""
     assert process.wait() == 141
+
+
+def test_doctor(kawari: Kawari) -> None:
+    done = kawari("doctor", "--json")
+    assert done.returncode == 0, done.stdout
+    report = json.loads(done.stdout)
+    assert report["version"] == __version__
+    assert report["ok"]
+    for finding in report["findings"]:
+        assert finding["state"] == "ok" or finding["detail"]
+
+
+def test_a_terminal_that_can_not_show_a_character(kawari: Kawari, environment: dict[str, str]) -> None:
+    environment["PYTHONIOENCODING"] = "ascii"
+    assert kawari("doctor").returncode == 0

@@ -1,0 +1,108 @@
+"""Puts the engine's parts together for the window, the command line and the server alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from app.options import CameraConfig
+from engine.config import GuardConfig, SessionConfig, SwapConfig
+from engine.errors import InputError
+
+if TYPE_CHECKING:
+    from engine.dispatch import Route
+    from engine.mark.marker import Marker
+    from engine.pipeline import Pipeline
+    from engine.session import Session
+    from engine.sinks.base import Sink
+    from engine.sources.base import Source
+    from engine.swap.base import Swapper
+
+DEMO = "demo"
+"""The name of the demo camera."""
+
+
+def source_giver(config: CameraConfig) -> Callable[[], Source]:
+    """A function that makes the source a camera setting names: the demo, a clip or picture, a camera.
+
+    Raises:
+        InputError: it looks like a file, and there is none.
+    """
+    width, height = config.pixels
+    name = config.camera
+    if name == DEMO:
+        from engine.sources.demo import DemoSource
+
+        return lambda: DemoSource((width, height), config.fps)
+    path = Path(name)
+    if name and not name.isdecimal() and path.is_file():
+        from engine.sources.file import FileSource
+        from engine.sources.still import StillSource, is_still
+
+        if is_still(path):
+            return lambda: StillSource(path, fps=config.fps)
+        return lambda: FileSource(path, loop=True, realtime=True)
+    if path.suffix and not name.startswith("/dev/") and path.suffix.lower() in _FILE_SUFFIXES:
+        raise InputError(f"There is no file {path.name}", "Check the path")
+    from engine.sources.camera import CameraSource
+
+    return lambda: CameraSource(name or None, size=(width, height), fps=config.fps)
+
+
+_RECORDER_QUEUE = 30
+_FILE_SUFFIXES = {".mp4", ".mov", ".mkv", ".webm", ".avi", ".gif", ".jpg", ".jpeg", ".png", ".webp", ".ts"}
+
+
+def make_session(
+    config: SessionConfig,
+    source: Callable[[], Source],
+    swapper: Swapper[Any],
+    identity: object,
+    sinks: Sequence[Sink | Route],
+    *,
+    badge: bool = True,
+) -> Session:
+    """A live session whose every picture is marked."""
+    from engine.session import Session
+
+    marker = _marker(swapper.name, badge)
+    return Session(config, source, sinks, identity=identity, swapper=swapper, marker=marker)
+
+
+def make_pipeline(
+    swap: SwapConfig, guard: GuardConfig, swapper: Swapper[Any], identity: object, *, badge: bool = True
+) -> Pipeline:
+    """The same stages without threads, for files; every picture is marked."""
+    from engine.build import choice_for, make_tracker
+    from engine.pipeline import Pipeline, Plan
+
+    choice, strict = choice_for(swap.who)
+    plan = Plan({"": identity}, choice, swap.strength, guard, strict=strict)
+    return Pipeline(make_tracker(), swapper, plan, marker=_marker(swapper.name, badge))
+
+
+def make_virtual_camera(name: str) -> Route:
+    """The virtual camera of that name, "" for the one to be had; reopened if it fails."""
+    from engine.dispatch import Route
+    from engine.sinks.virtual_camera import VirtualCamera
+
+    return Route(VirtualCamera(name or None), restart=True)
+
+
+def make_recorder(path: Path) -> Route:
+    """A recorder to a file; a slow disk costs pictures in the file, never in the stream."""
+    from engine.buffers import Policy
+    from engine.dispatch import Route
+    from engine.sinks.recorder import Recorder
+
+    return Route(Recorder(path), Policy.DROP_NEW, _RECORDER_QUEUE)
+
+
+def _marker(swapper: str, badge: bool) -> Marker:
+    """What every picture is marked with: the watermark always, the visible badge unless it was declined."""
+    from engine.folders import home
+    from engine.mark.badge import Badge
+    from engine.mark.marker import make_marker
+
+    return make_marker(home(), swapper, Badge() if badge else None)

@@ -1,0 +1,91 @@
+"""Flags that several commands share, and what they mean."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from app.options import add_flags
+from engine.config import GuardConfig, GuardPolicy, SwapConfig
+
+if TYPE_CHECKING:
+    from engine.identity.library import IdentityLibrary
+    from engine.identity.photo import SourcePhoto
+    from engine.swap.base import Swapper
+
+BASES = ("self", "permission", "fictional", "public-domain")
+"""The values of `engine.identity.consent.Basis`, here so that the parser starts fast."""
+
+
+def add_swap_flags(
+    parser: argparse.ArgumentParser, *, source_required: bool, guard: GuardPolicy = GuardConfig.policy
+) -> None:
+    """Declare which face is swapped in, and how; `guard` is the leak guard's policy if none is given."""
+    group = parser.add_argument_group("the face")
+    group.add_argument(
+        "--source", nargs="+", metavar="PHOTO", required=source_required,
+        help="one to five photos of the person whose face is swapped in",
+    )  # fmt: skip
+    group.add_argument(
+        "--face", type=_count, metavar="N", help="which face of the photo (default 1, the largest)"
+    )
+    group.add_argument(
+        "--consent", choices=BASES, help="on what ground the face may be used; asked for once and kept"
+    )
+    add_flags(group, SwapConfig, {"swapper": "--swapper", "strength": "--strength", "who": "--who"})
+    add_flags(group, GuardConfig, {"policy": "--guard"}, {"policy": guard})
+    group.add_argument(
+        "--badge", action=argparse.BooleanOptionalAction, default=True,
+        help='the visible "AI" mark; viewers have a right to know (EU AI Act, article 50)',
+    )  # fmt: skip
+
+
+def read_photos(args: argparse.Namespace, library: IdentityLibrary) -> Sequence[SourcePhoto]:
+    """The source photos, or the built-in one; the consent given with them is recorded.
+
+    Raises:
+        InputError: a photo can't be used.
+    """
+    from engine.identity.consent import Basis
+    from engine.identity.demo import demo_photo
+    from engine.identity.import_photo import read_photos
+
+    if not args.source:
+        return (demo_photo(),)
+    photos = read_photos(args.source, face=args.face)
+    if args.consent is not None:
+        for photo in photos:
+            library.consents.give(photo.digest, Basis(args.consent))
+    return photos
+
+
+def prepare(args: argparse.Namespace, swapper: str) -> tuple[Swapper[Any], Any]:
+    """The swapper, and the source photos prepared for it.
+
+    Raises:
+        InputError: a photo can't be used.
+        ModelError: there is no such swapper.
+        RefusedError: nobody has said that the face may be used.
+    """
+    from engine.identity.library import IdentityLibrary
+    from engine.swap import make_swapper
+
+    made = make_swapper(swapper)
+    library = IdentityLibrary()
+    return made, library.prepare(made, read_photos(args, library))
+
+
+def positive(text: str) -> float:
+    """A number of seconds greater than zero, for argparse."""
+    value = float(text)
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text} is not a time; give seconds greater than 0")
+    return value
+
+
+def _count(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"faces are numbered from 1, not {text}")
+    return value

@@ -1,0 +1,243 @@
+"""Start, Stop, cover, record, virtual camera: what the window asks of the engine, and what it hears back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QDateTime, QObject, QStandardPaths, QTimer, Signal
+
+from app.gui.bridge import Bridge, Request
+from app.gui.controls import Controls
+from app.gui.output_panel import OutputPanel
+from app.gui.stage import Stage
+from app.gui.status_bar import Figures, StatusBar
+from app.options import OutputConfig
+from engine.types import Output, Shown
+
+if TYPE_CHECKING:
+    from engine.dispatch import Route
+    from engine.events import Event
+    from engine.sinks.base import Sink
+
+_FIGURES_MS = 500
+
+
+class Live(QObject):
+    """Keeps the controls, the picture and the status line in step with the session.
+
+    Args:
+        bridge: the engine.
+        request: gives what Start asks for; may raise `UsageError`.
+        config: which outputs are on.
+    """
+
+    failed = Signal(object)
+    warned = Signal(str)
+    """Something fails, the engine deals with it."""
+    recovered = Signal()
+    """The camera is back."""
+    saved = Signal(str)
+    """A recording is complete: its path."""
+
+    def __init__(
+        self,
+        bridge: Bridge,
+        request: Callable[[], Request],
+        config: OutputConfig,
+        stage: Stage,
+        controls: Controls,
+        status: StatusBar,
+        outputs: OutputPanel,
+        parent: QObject,
+    ) -> None:
+        super().__init__(parent)
+        self._bridge, self._request, self._config = bridge, request, config
+        self._stage, self._controls, self._status, self._outputs = stage, controls, status, outputs
+        self._virtual_camera: Sink | None = None
+        self._recorder: Sink | None = None
+        self._recording: Path | None = None
+        self._state = "idle"
+        self._output: Output | None = None
+        self.pass_through = False
+        self._reasons = {  # of `Output.reason`, where it says more than what is shown
+            "starting": (self.tr("Starting…"), "warn"),
+            "panic": (self.tr("Covered by you"), "danger"),
+            "camera-lost": (self.tr("Camera lost, trying again"), "warn"),
+            "overload": (self.tr("Too slow, picture covered"), "warn"),
+            "stage-failed": (self.tr("The swap failed, picture covered"), "warn"),
+            "not-looked": (self.tr("Looking for faces"), "warn"),
+        }
+        self._timer = QTimer(self)
+        self._timer.setInterval(_FIGURES_MS)
+        self._timer.timeout.connect(self._show_figures)
+        controls.start_wanted.connect(self.start)
+        controls.stop_wanted.connect(self.stop)
+        controls.panic_switched.connect(bridge.panic)
+        controls.compare_switched.connect(stage.preview.set_comparing)
+        outputs.virtual_camera_switched.connect(self._switch_virtual_camera)
+        outputs.record_switched.connect(self._switch_recording)
+        bridge.started.connect(self._started)
+        bridge.ended.connect(self._ended)
+        bridge.failed.connect(self.failed)
+        bridge.happened.connect(self._happened)
+        bridge.picture_ready.connect(self._show_picture)
+        bridge.sink_added.connect(self._sink_added)
+        bridge.sink_gone.connect(self._sink_gone)
+        self._set_state("idle")
+
+    @property
+    def runs(self) -> bool:
+        """A session runs, or is about to."""
+        return self._state != "idle"
+
+    def start(self) -> None:
+        """Start with what the panels say."""
+        try:
+            request = self._request()
+        except Exception as error:  # noqa: BLE001 - shown in the window
+            self.failed.emit(error)
+            return
+        self._set_state("starting")
+        self._bridge.start(request)
+
+    def stop(self) -> None:
+        """Stop, outputs first finishing what they have."""
+        if self.runs:
+            self._set_state("stopping")
+            self._bridge.stop()
+
+    def toggle_panic(self) -> None:
+        """Cover everything, or uncover it."""
+        if self._state in ("running", "recovering"):
+            self._controls.panic.toggle()
+
+    # what the engine says
+
+    def _started(self) -> None:
+        self._set_state("running")
+        if self._outputs.virtual_camera.isChecked():
+            self._bridge.add_sink(self._make_virtual_camera)
+
+    def _happened(self, event: Event) -> None:
+        state = event.data.get("state")
+        if event.kind == "state" and state in ("running", "recovering") and self._state != "stopping":
+            self._set_state(str(state))
+        elif event.kind in ("camera-lost", "sink-failed", "stage-failed", "engine-restart"):
+            self.warned.emit(event.message)
+        elif event.kind == "camera-back":
+            self.recovered.emit()
+
+    def _ended(self) -> None:
+        if self._recorder is not None:
+            self._sink_gone(self._recorder)
+        self._virtual_camera = self._output = None
+        self._stage.preview.show_output(None)
+        self._set_state("idle")
+
+    def _show_picture(self) -> None:
+        output = self._bridge.take()
+        if output is not None and self.runs:
+            self._output = output
+            self._stage.preview.show_output(output)
+
+    # virtual camera and recording
+
+    def _make_virtual_camera(self) -> Route:
+        from app.build import make_virtual_camera
+
+        return make_virtual_camera(self._config.virtual_camera_name)
+
+    def _switch_virtual_camera(self, on: bool) -> None:
+        if on and self.runs:
+            self._bridge.add_sink(self._make_virtual_camera)
+        elif self._virtual_camera is not None:
+            self._bridge.remove_sink(self._virtual_camera)
+
+    def _switch_recording(self, on: bool) -> None:
+        if on:
+            self.record(self._new_recording())
+        elif self._recorder is not None:
+            self._bridge.remove_sink(self._recorder)
+
+    def record(self, path: Path) -> None:
+        """Record to this file from now on."""
+        self._recording = path
+
+        def make() -> Route:
+            from app.build import make_recorder
+
+            return make_recorder(path)
+
+        self._bridge.add_sink(make)
+
+    def _new_recording(self) -> Path:
+        movies = QStandardPaths.StandardLocation.MoviesLocation
+        folder = Path(self._config.recordings or QStandardPaths.writableLocation(movies))
+        return folder / f"Kawari {QDateTime.currentDateTime().toString('yyyy-MM-dd HH-mm-ss')}.mp4"
+
+    def _sink_added(self, sink: Sink) -> None:
+        if sink.name == "virtual camera":
+            self._virtual_camera = sink
+            self._outputs.set_detail(self.tr("On: choose it as the camera in OBS, Zoom or a browser"))
+        else:
+            self._recorder = sink
+            self._outputs.set_recording(True)
+
+    def _sink_gone(self, sink: Sink | None) -> None:
+        if sink is not None and sink is self._virtual_camera:
+            self._virtual_camera = None
+        elif sink is not None and sink is self._recorder:
+            self._recorder = None
+            self.saved.emit(str(self._recording))
+        self._outputs.set_recording(self._recorder is not None)
+        self._outputs.set_virtual_camera(self._virtual_camera is not None)
+
+    # what the window shows
+
+    def _set_state(self, state: str) -> None:
+        self._state = state
+        up = state in ("running", "recovering")
+        self._controls.set_running(up or state == "stopping", busy=state in ("starting", "stopping"))
+        self._outputs.set_running(up)
+        if up:
+            self._timer.start()
+        else:
+            self._timer.stop()
+            self._status.set_figures(None)
+        self._show_state()
+
+    def _show_figures(self) -> None:
+        stats = self._bridge.stats()
+        if stats is None:
+            return
+        step = stats.quality if stats.quality_step else ""
+        self._status.set_figures(Figures(stats.fps, stats.delay.p95, stats.faces, step))
+        self._show_state()
+
+    def _show_state(self) -> None:
+        waits = {
+            "idle": (self.tr("Stopped"), ""),
+            "starting": (self.tr("Starting…"), "warn"),
+            "stopping": (self.tr("Stopping…"), "warn"),
+            "recovering": (self.tr("Camera lost, trying again"), "warn"),
+        }
+        text, tone = waits.get(self._state) or self._describe_output()
+        self._status.set_state(text, tone)
+
+    def _describe_output(self) -> tuple[str, str]:
+        output = self._output
+        if self.pass_through:
+            return self.tr("Pass-through: your real face may be seen"), "danger"
+        if output is None:
+            return self.tr("Starting…"), "warn"
+        if output.reason in self._reasons:
+            return self._reasons[output.reason]
+        return {
+            Shown.SWAPPED: (self.tr("Live"), "good"),
+            Shown.NOTHING_TO_SWAP: (self.tr("Live, nobody in the picture"), "good"),
+            Shown.HELD: (self.tr("Face lost, picture held"), "warn"),
+            Shown.COVERED: (self.tr("Face lost, picture covered"), "warn"),
+            Shown.PASSED: (self.tr("Pass-through"), "danger"),
+        }[output.shown]

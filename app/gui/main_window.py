@@ -1,0 +1,217 @@
+"""The window: picture, panels, and how they are tied together."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import replace
+from pathlib import Path
+
+from PySide6.QtCore import QElapsedTimer, Qt, QTimer
+from PySide6.QtGui import QCloseEvent, QKeySequence, QShortcut, QShowEvent
+from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QVBoxLayout, QWidget
+
+from app.console import to_json
+from app.gui import settings as remembered
+from app.gui.bridge import Bridge, Request
+from app.gui.camera_panel import DEMO
+from app.gui.controls import Controls
+from app.gui.live import Live
+from app.gui.settings import Settings, WindowConfig
+from app.gui.sidebar import Sidebar
+from app.gui.sources import Sources
+from app.gui.stage import Stage
+from app.gui.status_bar import StatusBar
+from engine.config import GuardConfig, GuardPolicy, SessionConfig
+from engine.errors import UsageError
+from engine.identity.library import IdentityLibrary
+
+_TWICE_MS = 700
+_SETTLE_MS = 300
+"""A size is typed letter by letter: the camera is opened anew only after a pause."""
+
+
+class MainWindow(QMainWindow):
+    """Everything that is seen.
+
+    Args:
+        library: the identities and their consents.
+        path: the settings file; None to remember nothing.
+        settings: to begin with instead of the remembered ones.
+    """
+
+    def __init__(
+        self, library: IdentityLibrary, path: Path | None = None, settings: Settings | None = None
+    ) -> None:
+        super().__init__()
+        self.setWindowTitle("Kawari")
+        self._path = path
+        self._stats_path: Path | None = None
+        self._shown = False
+        notes: list[str] = []
+        if settings is None:
+            settings, notes = remembered.load(path) if path is not None else (Settings(), [])
+        self._settings = settings
+        self.stage, self.controls, self.status = Stage(), Controls(), StatusBar()
+        self.sidebar = Sidebar(self._settings)
+        self._lay_out()
+
+        self.bridge = Bridge(library, self)
+        panels = self.sidebar
+        self.sources = Sources(panels.source, self.bridge, library.consents, self)
+        self.live = Live(
+            self.bridge, self._request, self._settings.output,
+            self.stage, self.controls, self.status, panels.output, self,
+        )  # fmt: skip
+        self._connect()
+        for note in notes:
+            self.stage.banners.show_message("info", note)
+        self._tell_camera()
+
+    def _lay_out(self) -> None:
+        left = QVBoxLayout()
+        left.setSpacing(12)
+        left.addWidget(self.stage, 1)
+        left.addWidget(self.controls)
+        left.addWidget(self.status)
+        central = QWidget()
+        central.setObjectName("central")
+        row = QHBoxLayout(central)
+        row.setContentsMargins(16, 16, 10, 12)
+        row.setSpacing(16)
+        row.addLayout(left, 1)
+        row.addWidget(self.sidebar)
+        self.setCentralWidget(central)
+        window = self._settings.window
+        self.resize(window.width, window.height)
+        if window.maximised:
+            self.setWindowState(Qt.WindowState.WindowMaximized)
+
+    def _connect(self) -> None:
+        panels, banners = self.sidebar, self.stage.banners
+        self.live.failed.connect(banners.show_error)
+        self.live.warned.connect(lambda sentence: banners.show_message("warn", sentence))
+        self.live.recovered.connect(lambda: banners.clear("warn"))
+        self.live.saved.connect(lambda path: banners.show_message("info", self.tr("Recording saved"), path))
+        self.sources.failed.connect(banners.show_error)
+        self.sources.changed.connect(
+            lambda: self.bridge.use_photos(self._settings.swap.swapper, self.sources.photos)
+        )
+        panels.swap.strength_changed.connect(self.bridge.set_strength)
+        panels.swap.who_changed.connect(self.bridge.set_who)
+        panels.swap.policy_changed.connect(self._policy_changed)
+        panels.camera.refresh_wanted.connect(self.find_cameras)
+        panels.camera.changed.connect(self._camera_changed)
+        QShortcut(QKeySequence(Qt.Key.Key_F12), self, self.live.toggle_panic)
+        escape = QShortcut(QKeySequence(Qt.Key.Key_Escape), self, self._escape)
+        escape.setAutoRepeat(False)
+        self._since_escape = QElapsedTimer()
+        self._switch_soon = QTimer(self, singleShot=True, interval=_SETTLE_MS)
+        self._switch_soon.timeout.connect(self._switch_camera)
+
+    # what the person does
+
+    def _request(self) -> Request:
+        if not self.sources.photos:
+            raise UsageError(
+                self.tr("There is no face to swap in yet"), self.tr("Wait until the photo was read")
+            )
+        panels = self.sidebar
+        config = SessionConfig(
+            swap=panels.swap.swap_config(self._settings.swap.swapper),
+            guard=self._guard(panels.swap.guard_policy()),
+            delay=self._settings.delay,
+        )
+        return Request(config, panels.camera.config(), self.sources.photos)
+
+    def _policy_changed(self, policy: GuardPolicy) -> None:
+        self.live.pass_through = policy is GuardPolicy.PASS
+        self.bridge.set_guard(self._guard(policy))
+
+    def _guard(self, policy: GuardPolicy) -> GuardConfig:
+        return replace(self._settings.guard, policy=policy)
+
+    def _camera_changed(self) -> None:
+        self._tell_camera()
+        if self.live.runs:
+            self._switch_soon.start()
+
+    def _switch_camera(self) -> None:
+        try:
+            self.bridge.switch_camera(self.sidebar.camera.config())
+        except UsageError as error:
+            self.stage.banners.show_error(error)
+
+    def _escape(self) -> None:
+        """Twice in a row covers the picture, for hands that don't find F12 in time."""
+        if self._since_escape.isValid() and self._since_escape.elapsed() < _TWICE_MS:
+            self._since_escape.invalidate()
+            self.live.toggle_panic()
+        else:
+            self._since_escape.start()
+
+    # cameras
+
+    def find_cameras(self) -> None:
+        """Look for cameras and offer them."""
+        from engine.devices import list_cameras
+
+        self.bridge.look_up(list_cameras, self._cameras_found)
+
+    def _cameras_found(self, found: object) -> None:
+        if isinstance(found, list):
+            self.sidebar.camera.set_cameras(found)
+            self._tell_camera()
+        elif isinstance(found, Exception):
+            self.stage.banners.show_error(found)
+
+    def _tell_camera(self) -> None:
+        demo = self.sidebar.camera.stored_config().camera == DEMO
+        self.stage.preview.set_hint(
+            self.tr("Press Start. The demo camera needs no hardware.") if demo else self.tr("Press Start.")
+        )
+
+    # life
+
+    def start_when_ready(self, record: Path | None = None, stats: Path | None = None) -> None:
+        """Start as soon as all photos were read; record from then on, and write figures at the end."""
+        self._stats_path = stats
+        once = Qt.ConnectionType.SingleShotConnection
+        self.sources.ready.connect(self.live.start, once)
+        if record is not None:
+            self.bridge.started.connect(lambda: self.live.record(record), once)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Once the window is on the screen, look for cameras and read the photos."""
+        super().showEvent(event)
+        if not self._shown:
+            self._shown = True
+            QTimer.singleShot(0, self._warm_up)
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        """Remember the settings, stop everything, then go."""
+        self.hide()
+        if self._path is not None:
+            with contextlib.suppress(OSError):
+                remembered.save(self._path, self.current_settings())
+        stats = self.bridge.stats()
+        self.bridge.close()
+        if self._stats_path is not None and stats is not None:
+            self._stats_path.write_text(to_json(stats.as_dict()) + "\n", encoding="utf-8")
+        super().closeEvent(event)
+
+    def current_settings(self) -> Settings:
+        """What the panels say now."""
+        panels, size = self.sidebar, self.normalGeometry().size()
+        return Settings(
+            swap=panels.swap.swap_config(self._settings.swap.swapper),
+            guard=self._guard(panels.swap.guard_policy()),
+            delay=self._settings.delay,
+            camera=panels.camera.stored_config(),
+            output=replace(self._settings.output, virtual_camera=panels.output.virtual_camera.isChecked()),
+            window=WindowConfig(size.width(), size.height(), self.isMaximized()),
+            sources=self.sources.remembered,
+        )
+
+    def _warm_up(self) -> None:
+        self.find_cameras()
+        self.sources.restore(self._settings.sources)
