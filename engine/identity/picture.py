@@ -25,10 +25,11 @@ from PIL import ExifTags, ImageCms, ImageFile, UnidentifiedImageError
 from PIL import Image as Pillow
 
 from engine.errors import InputError
+from engine.identity.heif import is_heif, open_heif
 from engine.types import Image
 
 FORMATS = ("JPEG", "PNG", "WEBP", "AVIF", "TIFF", "BMP", "GIF", "JPEG2000", "PPM")
-"""Pillow's names of the decoders that may be tried (JPEG opens MPO too); HEIF is read beside Pillow."""
+"""Pillow's names of the decoders that may be tried (JPEG opens MPO too); for HEIC see `heif`."""
 
 MAX_PIXELS = 128 * 2**20
 """Largest picture accepted, pixels: the largest cameras sold as "108 megapixels" fit."""
@@ -97,9 +98,10 @@ def open_picture(path: str | Path, *, max_side: int | None = MAX_SIDE) -> Pictur
 
 def _decode(file: io.BufferedReader, max_side: int | None) -> tuple[Pillow.Image, int]:
     """The reduced upright picture and the longest side of the one in the file."""
-    with _identify(file) as source:
-        longest = max(source.size)
-        if source.size[0] * source.size[1] > MAX_PIXELS:
+    source, (width, height) = _identify(file, max_side)
+    with source:
+        longest = max(width, height)
+        if width * height > MAX_PIXELS:
             raise Pillow.DecompressionBombError
         if max_side is not None and longest > max_side:
             _draft(source, -(-longest // max_side))
@@ -150,18 +152,14 @@ def _decoding(name: str) -> Iterator[None]:
         raise InputError(f"“{name}” is cut off or damaged", "Copy or download it again") from error
 
 
-def _identify(file: io.BufferedReader) -> ImageFile.ImageFile:
-    """Open the picture without decoding it."""
+def _identify(file: io.BufferedReader, max_side: int | None) -> tuple[ImageFile.ImageFile, tuple[int, int]]:
+    """The picture, not decoded yet, and its width and height. (HEIC comes decoded and reduced.)"""
     head = file.read(32)
     file.seek(0)
-    if head[4:8] == b"ftyp" and b"avif" not in head and b"avis" not in head:
-        from pi_heif import HeifImageFile, is_supported  # 20 ms that only HEIC needs
-
-        if not is_supported(head):
-            raise UnidentifiedImageError
-        heif: ImageFile.ImageFile = HeifImageFile(io.BytesIO(file.read()))
-        return heif
-    return Pillow.open(file, formats=FORMATS)
+    if is_heif(head):
+        return open_heif(file.read(), MAX_PIXELS, max_side)
+    source = Pillow.open(file, formats=FORMATS)
+    return source, source.size
 
 
 def _draft(source: ImageFile.ImageFile, factor: int) -> None:

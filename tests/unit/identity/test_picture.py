@@ -97,6 +97,23 @@ def test_heic(name: str) -> None:
     assert error(read_picture(HEIC / name), expected) <= 4
 
 
+def test_heic_is_reduced_and_remembers_its_size() -> None:
+    picture = open_picture(HEIC / "upright.heic", max_side=50)
+    assert picture.image.shape == (48, 32, 3)
+    assert picture.scale == 0.5
+
+
+def test_heic_that_crashes_its_decoder(tmp_path: Path) -> None:
+    """Two bytes changed make libheif 1.23.0 read where nothing is; the process that reads it may die."""
+    content = bytearray((HEIC / "turned.heic").read_bytes())
+    content[179], content[220] = 0o234, 0o162
+    (tmp_path / "bad.heic").write_bytes(content)
+    try:
+        assert read_picture(tmp_path / "bad.heic").ndim == 3
+    except InputError as refused:
+        assert "damaged" in str(refused)
+
+
 @pytest.mark.parametrize("extension", ["tif", "png"])
 def test_sixteen_bit_grey_is_scaled_with_rounding(extension: str, tmp_path: Path) -> None:
     values = np.arange(65536, dtype=np.uint16).reshape(256, 256)
@@ -245,7 +262,7 @@ def test_nothing_is_reduced_without_need(chart: Pillow.Image, tmp_path: Path) ->
 MEASURE = """
 import json, resource, sys
 from engine.identity.picture import open_picture
-import pi_heif, numpy, PIL.AvifImagePlugin
+import numpy, PIL.AvifImagePlugin
 unit = 1 if sys.platform == "darwin" else 1024
 peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 2**20
 before = peak()
