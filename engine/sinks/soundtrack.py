@@ -26,7 +26,10 @@ _TAKES: dict[str, frozenset[str] | None] = {
     "matroska": None,
     "mpegts": frozenset({"aac", "mp2", "mp3", "ac3", "eac3", "opus"}),
 }  # fmt: skip
-_ENCODERS = {"webm": "libopus"}
+
+
+# uncompressed sound often does not say which speakers its channels are for
+_USUAL_LAYOUTS = {1: "mono", 2: "stereo", 3: "2.1", 4: "quad", 5: "5.0", 6: "5.1", 7: "6.1", 8: "7.1"}
 
 
 @dataclass
@@ -102,16 +105,14 @@ class Soundtrack:
             target = self._output.add_stream_from_template(stream)
             self.tracks.append(f"copied ({codec})")
         else:
-            encoder = _ENCODERS.get(container, "aac")
-            rate = 48000 if encoder == "libopus" else stream.codec_context.sample_rate
-            audio = self._output.add_stream(encoder, rate=rate, layout=stream.codec_context.layout)
+            opus = container == "webm"
+            encoder, sample_format, samples = ("libopus", "flt", 960) if opus else ("aac", "fltp", 1024)
+            rate = 48000 if opus else stream.codec_context.sample_rate
+            audio = self._output.add_stream(encoder, rate=rate, layout=_layout(stream))
             assert isinstance(audio, AudioStream)
             audio.codec_context.bit_rate = 96_000 * max(1, stream.codec_context.channels)
             target = audio
-            sample_format = "flt" if encoder == "libopus" else "fltp"
-            resampler = AudioResampler(
-                sample_format, audio.codec_context.layout, rate, 960 if rate == 48000 else 1024
-            )
+            resampler = AudioResampler(sample_format, audio.codec_context.layout, rate, samples)
             self.tracks.append(f"encoded ({codec} to {encoder.removeprefix('lib')})")
         target.metadata.update({k: v for k, v in stream.metadata.items() if k in ("language", "title")})
         return _Track(stream, target, resampler, offset)
@@ -163,3 +164,8 @@ class Soundtrack:
             self._output.mux(track.target.encode(ready))
         if frame is None:
             self._output.mux(track.target.encode(None))
+
+
+def _layout(stream: AudioStream) -> str:
+    """The layout to encode, one that AAC and Opus know; more channels than eight are mixed down."""
+    return _USUAL_LAYOUTS.get(stream.codec_context.channels, "stereo")
