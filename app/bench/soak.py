@@ -16,6 +16,7 @@ WARM_UP = 0.25
 """Share of the time after which caches are full and memory must no longer grow; at most a minute."""
 SAMPLES = 240
 """At most so many, or the samples themselves would be growth."""
+REHEARSAL_S = 3.0
 PARTS = 10
 """The delay of the last tenth is compared with that of the first tenth after the warm-up."""
 
@@ -39,7 +40,8 @@ def run(minutes: float, fps: float, clip: Path | None, progress: Callable[[str],
     report = Report("soak")
     seconds = minutes * 60
     progress(f"{minutes:g} minutes")
-    result = stream(StreamOptions(seconds, fps, str(clip) if clip else None, max(1.0, seconds / SAMPLES)))
+    sample_s = max(1.0, seconds / SAMPLES)
+    result = stream(StreamOptions(seconds, fps, str(clip) if clip else None, sample_s, REHEARSAL_S))
     warm = min(seconds * WARM_UP, 60)
     steady = [one for one in result.samples if one.seconds >= warm]
     slope, low = growth(steady)

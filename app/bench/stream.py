@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,12 +35,15 @@ class StreamOptions:
         fps: of the source.
         clip: looped; the moving portrait at 1280×720 if None.
         sample_s: seconds between two samples of memory, threads and handles.
+        rehearsal_s: length of a session before the one that counts, so that what a process opens
+            once is not taken for what a session leaves.
     """
 
     seconds: float
     fps: float
     clip: str | None = None
     sample_s: float = 1.0
+    rehearsal_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +98,7 @@ def stream(options: StreamOptions) -> StreamResult:
         cwd=Path(__file__).resolve().parents[2],
         stdout=subprocess.PIPE,
         text=True,
-        timeout=options.seconds + STOP_S,
+        timeout=options.seconds + options.rehearsal_s + STOP_S,
         check=False,
     )
     if done.returncode:
@@ -111,15 +114,22 @@ def stream(options: StreamOptions) -> StreamResult:
 
 def child(options: StreamOptions) -> StreamResult:
     """What the fresh process does."""
+    if options.rehearsal_s:
+        run_session(replace(options, seconds=options.rehearsal_s))
+    return run_session(options)
+
+
+def run_session(options: StreamOptions) -> StreamResult:
+    """One session from start to stop."""
     from app.bench.making import maker, watermark
     from app.bench.paced import NotingSink, PacedSource
     from engine.config import SessionConfig
     from engine.session import Session
 
-    made, pictures = maker(), pictures_of(options.clip)
+    made = maker()
+    source = PacedSource(pictures_of(options.clip), options.fps)
     sink = NotingSink(round(options.seconds * (options.fps + 30)) + 100)
     result = StreamResult(before=sample(0))
-    source = PacedSource(pictures, options.fps)
     session = Session(
         SessionConfig(), source, [sink],
         identity=made.identity, swapper=made.swapper, marker=watermark(made.swapper.name),
@@ -127,16 +137,16 @@ def child(options: StreamOptions) -> StreamResult:
     with session:
         _watch(session, options, result)
         stats = session.stats().as_dict()
+    result.after = sample(options.seconds)
+    result.left = [one.name for one in threading.enumerate() if one.name.startswith("kawari")]
     keep = ("frames_in", "frames_out", "drops", "guard", "errors", "quality", "quality_moves", "restarts")
     result.stats = {name: stats[name] for name in keep}
-    result.left = [one.name for one in threading.enumerate() if one.name.startswith("kawari")]
     count = min(sink.count, len(sink.ids))
     result.ids = sink.ids[:count].tolist()
     result.delays_ms = ((sink.arrived_ns - sink.captured_ns)[:count] / 1e6).tolist()
     result.arrived_ms = ((sink.arrived_ns - sink.arrived_ns[0])[:count] / 1e6).tolist()
     result.swapped = sink.swapped[:count].tolist()
     result.offered = source.delivered
-    result.after = sample(options.seconds)
     return result
 
 
