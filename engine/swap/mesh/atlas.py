@@ -79,7 +79,36 @@ def _merged(
             low_sum += broad
             high_sum += sharp
             allowed = np.maximum(allowed, view.skin * smoothstep(view.seen, 0.02, 0.1))
-    return np.clip(low / low_sum + high / high_sum, 0, 255), allowed
+    return np.clip(low / low_sum + high / high_sum, 0, 255), _in_one_piece(
+        allowed * (1 - _hair_beside(direct))
+    )
+
+
+def _hair_beside(direct: Sequence[View]) -> Plane:
+    """Where, away from the middle of the face, one side or the other shows no skin.
+
+    Hair hangs about alike on both sides, and in deep shadow it can't be told from skin: what is hair
+    on the lit side is taken for hair on the other.
+    """
+    judged = np.stack([smoothstep(view.seen, 0.1, 0.4) for view in direct])
+    refused = judged * np.stack([1 - view.skin for view in direct])
+    share = refused.sum(0) / (judged.sum(0) + 1e-3)
+    either = np.maximum(share, share[:, ::-1])
+    return np.asarray(either * (1 - regions(SIZE).middle), np.float32)
+
+
+def _in_one_piece(allowed: Plane) -> Plane:
+    """The piece round the nose, without what hair cuts off, kept off the border, where tones mix."""
+    size = SIZE // 4
+    small = (shrunk(allowed, size, size) > 0.5).astype(np.uint8)
+    outlines, _ = cv2.findContours(small, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE)
+    if not outlines:
+        return allowed
+    piece = np.zeros((size, size), np.uint8)
+    cv2.drawContours(piece, [max(outlines, key=cv2.contourArea)], -1, 1, cv2.FILLED)
+    kernel = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (5, 5))
+    piece = np.asarray(cv2.erode(piece, kernel), np.uint8) | (regions(size).centre * piece > 0)
+    return stretched(blurred(piece.astype(np.float32), 0.014 * size), SIZE, SIZE)
 
 
 def _mean_nearby(values: NDArray[np.float32], weight: Plane, sigma: float) -> NDArray[np.float32]:

@@ -14,6 +14,7 @@ from engine.swap.mesh.pixels import blurred, look_up
 from engine.swap.mesh.raster import cover, interpolate
 from engine.swap.mesh.regions import Plane, atlas_points
 from engine.swap.mesh.shape import smoothstep
+from engine.swap.mesh.sharpness import SharpnessMatch
 from engine.swap.mesh.topology import LEFT_EYE, LIPS_INNER, OUTER_RING, RIGHT_EYE, VERTICES, topology
 from engine.swap.mesh.unwrap import SIZE
 from engine.types import Image, Patch, Points
@@ -65,11 +66,12 @@ class _Drawn:
 
 
 class Composer:
-    """Draws patches for one identity."""
+    """Draws one face's patches; remembers how sharp its picture is."""
 
     def __init__(self, identity: MeshIdentity, *, source_eyes: bool) -> None:
         self._identity = identity
         self._holes = (LIPS_INNER,) if source_eyes else (LIPS_INNER, RIGHT_EYE, LEFT_EYE)
+        self._sharpness = SharpnessMatch()
         reach = np.ones((VERTICES, 1), np.float32)
         reach[OUTER_RING] = 0
         self._fixed = np.concatenate([atlas_points(SIZE), reach], 1)
@@ -109,6 +111,9 @@ class Composer:
         if part[0] < part[2] and part[1] < part[3]:
             view = out[part[1] - window[1] : part[3] - window[1], part[0] - window[0] : part[2] - window[0]]
             skin = self._skin(inner, drawn.place[rows_in, columns_in], gain, part, geometry.width)
+            sigma = self._sharpness.blur(view, skin)
+            if sigma:
+                skin = blurred(skin, sigma)
             opacity = np.ascontiguousarray(inner.enlarge(drawn.opacity[rows_in, columns_in], part))
             self._cut_holes(opacity, part, grid, drawn.open, geometry)
             view[:] = cv2.blendLinear(np.ascontiguousarray(view), skin, 1 - opacity, opacity)

@@ -9,6 +9,7 @@ from engine.swap.mesh.identity import BGR_TO_LUMINANCE, TEXELS, MeshIdentity
 from engine.swap.mesh.pixels import blurred, shrunk, stretched
 from engine.swap.mesh.regions import FACE_WIDTH, Plane
 from engine.swap.mesh.sample import Sample, bare_skin
+from engine.swap.mesh.shape import smoothstep
 
 LUMINANCE_SIGMA = 0.16
 """Blur of the luminance ratio in face widths: wide, or the target's features shine through."""
@@ -17,9 +18,11 @@ SLOWEST, FASTEST = 0.12, 0.5
 """Share of the newest frame in the gain: while the light rests, and while it changes."""
 REST, CHANGE = 0.01, 0.06
 """Mean relative difference between new and old gain that counts as rest, and as change."""
+SURPRISE = 0.25
+"""Deviation from the expected luminance (natural logarithm) that halves a texel's say in the gain."""
 GAIN_RANGE = (0.2, 3.0)
 CHROMA_RANGE = (0.55, 1.8)
-CONTRAST_RANGE, CONTRAST_SHARE, CONTRAST_SMOOTHING = (0.4, 2.0), 0.35, 0.05
+CONTRAST_RANGE, CONTRAST_SHARE, CONTRAST_SMOOTHING = (0.4, 2.0), 0.5, 0.05
 """The target's contrast over the source's, how much of it is taken over, and how fast."""
 
 
@@ -46,13 +49,17 @@ class Illumination:
         """The gain for this frame, float32 (TEXELS, TEXELS, 3)."""
         weight = self._skin * sample.seen + 1e-4
         broad = self._ratio(sample.colour, weight, LUMINANCE_SIGMA)[0]
+        weight = self._trusted(sample, weight, broad)
+        broad = self._ratio(sample.colour, weight, LUMINANCE_SIGMA)[0]
         fine, confidence = self._ratio(sample.colour, weight, CHROMA_SIGMA)
         luminance = (broad @ BGR_TO_LUMINANCE)[..., None]
         chroma = broad / luminance
         fine_chroma = fine / (fine @ BGR_TO_LUMINANCE)[..., None]
         chroma += (fine_chroma - chroma) * confidence[..., None]
-        # Dark hair under a bright gain would turn grey, under a tinted one purple.
-        chroma = np.clip(chroma, *CHROMA_RANGE) ** (1 - 0.8 * self._own_tint)
+        chroma = np.clip(chroma, *CHROMA_RANGE)
+        # Dark hair under a bright gain would turn grey, under a bluish one purple; warm light suits it.
+        bluish = smoothstep(np.log(chroma[..., :1] / chroma[..., 2:]), -0.1, 0.15)
+        chroma = chroma ** (1 - self._own_tint * (0.15 + 0.65 * bluish))
         luminance = luminance ** (1 - 0.45 * self._own_tint * (luminance > 1))
         gain = np.clip(luminance * chroma, *GAIN_RANGE) * self._contrast(sample, weight)[..., None]
         gain = gain.astype(np.float32)
@@ -64,6 +71,12 @@ class Illumination:
             pace = SLOWEST + (FASTEST - SLOWEST) * min(max((moved - REST) / (CHANGE - REST), 0.0), 1.0)
             self._gain = self._gain + np.float32(pace) * (gain - self._gain)
         return self._gain
+
+    def _trusted(self, sample: Sample, weight: Plane, gain: NDArray[np.float32]) -> Plane:
+        """`weight`, less where the target is no bare skin: rims and their shadows, hair, a hand."""
+        expected = (self._tone * gain) @ BGR_TO_LUMINANCE
+        surprise = np.log((sample.colour @ BGR_TO_LUMINANCE + 6) / (expected + 6)) / SURPRISE
+        return np.asarray(weight / (1 + surprise * surprise), np.float32)
 
     def _contrast(self, sample: Sample, weight: Plane) -> Plane:
         """The factor that brings the source's relief to about the contrast that the target's has.

@@ -51,6 +51,7 @@ class Regions:
         seed: the middle of the face without features: skin on every photo.
         core: cheeks, nose and chin without features: surely skin on a bare face.
         upper: 1 above the eyes, fading to 0 at the nose tip.
+        middle: 1 between the eyes' outer corners, fading to 0 towards the ears.
         chin: moustache and chin.
     """
 
@@ -63,6 +64,7 @@ class Regions:
     seed: Plane
     core: Plane
     upper: Plane
+    middle: Plane
     chin: Plane
 
 
@@ -117,6 +119,7 @@ def regions(size: int) -> Regions:
         seed=seed * (y > eye_line),
         core=core,
         upper=1 - smoothstep(y, eye_line, nose_tip),
+        middle=1 - smoothstep(np.abs(x - 0.5) + np.zeros_like(y), 0.2, 0.3),
         chin=chin.astype(np.float32),
     )
 

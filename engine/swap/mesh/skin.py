@@ -19,7 +19,7 @@ DARKER, DARKER_BELOW, BRIGHTER = 0.19, 0.4, 0.35
 beards and the shadow of the jaw are dark, and hair is rare."""
 TINT = 10.0
 """How far from the tint of the skin beside it, in CIELAB units of a*, b*."""
-ROUGH = 2.4
+ROUGH = 1.9
 """How much rougher than usual for this skin: hair is streaky."""
 
 
@@ -47,8 +47,9 @@ def skin_likelihood(texture: NDArray[np.uint8], visible: Plane) -> Plane:
     usable = (part.face > 0) & (part.features == 0) & seen
     smooth_enough = _roughness(grey, width) < ROUGH * _usual_roughness(grey, width, usable & (part.core > 0))
 
-    darker = DARKER + (DARKER_BELOW - DARKER) * (1 - part.upper)
-    smooth_enough |= part.upper < 0.5
+    beardy = (1 - part.upper) * part.middle
+    darker = DARKER + (DARKER_BELOW - DARKER) * beardy
+    smooth_enough |= beardy > 0.5
     accepted = (usable & (part.seed > 0)).astype(np.float32)
     for _ in range(STEPS):
         mass = blurred(accepted, NEAR * width)
@@ -61,7 +62,7 @@ def skin_likelihood(texture: NDArray[np.uint8], visible: Plane) -> Plane:
     beard = (part.chin > 0) & seen
     bearded = beard.any() and float(accepted[beard].mean()) < 0.5
     # A beard is part of the face: where the chin is no bare skin, the jaw is not judged.
-    judged = part.upper if bearded else np.ones_like(part.upper)
+    judged = 1 - beardy if bearded else np.ones_like(part.upper)
     likelihood = np.maximum(1 - judged * (1 - accepted), (part.features > 0) * (part.centre > 0)) * seen
     likelihood = _without_specks(np.asarray(likelihood, np.float32))
     likelihood = np.maximum(likelihood, part.centre * seen) * part.face
