@@ -205,7 +205,7 @@ _HOW = (
 DEMO_CONSENT = Consent(
     Basis.PUBLIC_DOMAIN, datetime(1993, 10, 1, tzinfo=UTC), "NASA", "Built-in demonstration"
 )
-"""For the portrait that scikit-image ships (NASA, public domain)."""
+"""For the built-in source, made from a portrait that scikit-image ships (NASA, public domain)."""
 
 
 def _is_demo(digest: str) -> bool:

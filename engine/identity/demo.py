@@ -1,8 +1,13 @@
-"""The built-in source: NASA's public-domain portrait of Eileen Collins, which scikit-image ships."""
+"""The built-in source: a person who does not exist, made from a public-domain portrait.
+
+The portrait is NASA's of Eileen Collins, which scikit-image ships; `engine.identity.fictional` makes
+another face of it, since the demo camera shows her own.
+"""
 
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -13,6 +18,9 @@ from engine.identity.photo import SourcePhoto, photo_digest
 
 if TYPE_CHECKING:
     from engine.identity.import_photo import PhotoReader
+
+_VERSION = "fictional 1"
+"""Changes when the person made from the portrait does."""
 
 
 def portrait_path() -> Path:
@@ -33,16 +41,17 @@ def portrait_path() -> Path:
 
 @cache
 def demo_digest() -> str:
-    """`SourcePhoto.digest` of the built-in portrait, without decoding it.
+    """`SourcePhoto.digest` of the built-in source, without making it.
 
     Raises:
         InputError: see `portrait_path`.
     """
-    return photo_digest(hashlib.sha256(portrait_path().read_bytes()).hexdigest(), 1)
+    portrait = photo_digest(hashlib.sha256(portrait_path().read_bytes()).hexdigest(), 1)
+    return hashlib.sha256(f"{portrait} {_VERSION}".encode()).hexdigest()
 
 
 def demo_photo(reader: PhotoReader | None = None) -> SourcePhoto:
-    """The built-in portrait as a source photo.
+    """The built-in source.
 
     Args:
         reader: to be reused; made when not given (0.2 s).
@@ -51,8 +60,13 @@ def demo_photo(reader: PhotoReader | None = None) -> SourcePhoto:
         InputError: see `portrait_path`.
         ModelError: an embedded model is missing or damaged.
     """
+    from engine.identity.fictional import fictional  # loads SciPy
+
     if reader is None:
         from engine.identity.import_photo import PhotoReader  # loads ONNX Runtime
 
         reader = PhotoReader()
-    return reader.read(portrait_path())
+    photo = reader.read(portrait_path())
+    person = fictional(photo, reader.detector, reader.landmarker)
+    quality = replace(photo.quality, size=person.face.width, hints=())
+    return replace(person, digest=demo_digest(), quality=quality)

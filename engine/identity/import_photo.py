@@ -48,8 +48,8 @@ class PhotoReader:
     """
 
     def __init__(self, detector: Detector | None = None, landmarker: Landmarker | None = None) -> None:
-        self._detector = detector or Detector()
-        self._landmarker = landmarker or Landmarker()
+        self.detector = detector or Detector()
+        self.landmarker = landmarker or Landmarker()
 
     def read(
         self, path: str | Path, *, face: int | None = None, at: tuple[float, float] | None = None
@@ -98,7 +98,7 @@ class PhotoReader:
     def _candidates(self, picture: Picture) -> list[_Candidate]:
         if min(picture.image.shape[:2]) < 3:
             return []
-        faces = find_faces(picture.image, self._detector, self._landmarker)
+        faces = find_faces(picture.image, self.detector, self.landmarker)
         measured = [(each, measure(picture.image, each, picture.scale)) for each in faces]
         measured.sort(key=lambda pair: -pair[1].width)
         return [_Candidate(each, figures, verdict.faults(figures)) for each, figures in measured]
