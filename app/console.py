@@ -30,6 +30,19 @@ def to_json(value: object) -> str:
     return json.dumps(value, indent=2, ensure_ascii=False, default=_plain)
 
 
+def write_json(path: Path, value: object) -> None:
+    """A JSON file, all or nothing.
+
+    Raises:
+        UsageError: there is no such folder.
+        DeviceError: it can't be written.
+    """
+    from engine.atomic import replacing
+
+    with replacing(path.absolute()) as partial:
+        partial.write_text(to_json(value) + "\n", encoding="utf-8")
+
+
 def print_json(value: object) -> None:
     """A result as one JSON document."""
     say(to_json(value))

@@ -137,14 +137,15 @@ def _export_still(source: Path, output: Path, tally: _Tally, progress: Progress 
 
 def _export_clip(source: Path, output: Path, tally: _Tally, progress: Progress | None) -> ExportReport:
     suffix = output.suffix.lower()
-    if suffix not in _CLIPS:
-        raise UsageError(
-            f"{source.name} is a clip, and Kawari can't write clips called {suffix or 'without an ending'}",
-            f"End the output's name in one of {', '.join(CLIP_SUFFIXES)}",
-        )
     reader = FileSource(source)
     try:
-        reader.open()
+        reader.open()  # first, so that a broken picture is not taken for a clip with an unfit output
+        if suffix not in _CLIPS:
+            called = suffix or "without an ending"
+            raise UsageError(
+                f"{source.name} is a clip, and Kawari can't write clips called {called}",
+                f"End the output's name in one of {', '.join(CLIP_SUFFIXES)}",
+            )
         clip = reader.clip
         total = clip.frames or (round(clip.duration * clip.fps) if clip.duration else None)
         room = max(2, min(16, _QUEUE_BYTES // (clip.width * clip.height * 3)))

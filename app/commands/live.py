@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from app import screen
 from app.commands.arguments import add_swap_flags, positive, prepare, read_photos
-from app.console import StatusLine, note, say, to_json
+from app.console import StatusLine, note, say, write_json
 from app.options import CameraConfig, OutputConfig, add_flags, from_flags
 from engine.config import DelayConfig, GuardConfig, SwapConfig
 from engine.errors import UsageError
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from engine.session import Session
 
 _POLL_S = 0.5
-_TOLD = {"camera-lost", "camera-back", "sink-failed", "stage-failed", "engine-restart", "quality"}
+_TOLD = {"camera-lost", "camera-back", "sink-failed", "stage-failed", "engine-restart"}
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -91,7 +91,7 @@ def _headless(args: argparse.Namespace) -> int:
             _wait(session, args.seconds)
     finally:
         if args.stats is not None:
-            args.stats.write_text(to_json(session.stats().as_dict()) + "\n", encoding="utf-8")
+            write_json(args.stats, session.stats().as_dict())
     if session.error is not None:
         raise session.error
     stats = session.stats()

@@ -11,6 +11,7 @@ from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication
 
 from app import screen
+from app.console import write_json
 from app.gui import theme
 from app.gui.main_window import MainWindow
 from app.gui.settings import Settings, default_path
@@ -49,12 +50,15 @@ def open_window(launch: Launch | None = None) -> int:
         window = MainWindow(library, path=default_path())
     else:
         window = MainWindow(library, settings=launch.settings)
-        window.start_when_ready(launch.record, launch.stats)
+        window.start_when_ready(launch.record)
         if launch.seconds is not None:
             QTimer.singleShot(round(launch.seconds * 1000), window.close)
     window.show()
     _close_on_signals(window)
-    return application.exec()
+    code = application.exec()
+    if launch is not None and launch.stats is not None and window.final_stats is not None:
+        write_json(launch.stats, window.final_stats.as_dict())
+    return code
 
 
 def _close_on_signals(window: MainWindow) -> None:

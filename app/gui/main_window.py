@@ -10,7 +10,6 @@ from PySide6.QtCore import QElapsedTimer, Qt, QTimer
 from PySide6.QtGui import QCloseEvent, QKeySequence, QShortcut, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QVBoxLayout, QWidget
 
-from app.console import to_json
 from app.gui import settings as remembered
 from app.gui.bridge import Bridge, Request
 from app.gui.camera_panel import DEMO
@@ -24,6 +23,7 @@ from app.gui.status_bar import StatusBar
 from engine.config import GuardConfig, GuardPolicy, SessionConfig
 from engine.errors import UsageError
 from engine.identity.library import IdentityLibrary
+from engine.stats import Stats
 
 _TWICE_MS = 700
 _SETTLE_MS = 300
@@ -45,7 +45,8 @@ class MainWindow(QMainWindow):
         super().__init__()
         self.setWindowTitle("Kawari")
         self._path = path
-        self._stats_path: Path | None = None
+        self.final_stats: Stats | None = None
+        """The figures of the session that ran when the window was closed."""
         self._shown = False
         notes: list[str] = []
         if settings is None:
@@ -172,9 +173,8 @@ class MainWindow(QMainWindow):
 
     # life
 
-    def start_when_ready(self, record: Path | None = None, stats: Path | None = None) -> None:
-        """Start as soon as all photos were read; record from then on, and write figures at the end."""
-        self._stats_path = stats
+    def start_when_ready(self, record: Path | None = None) -> None:
+        """Start as soon as all photos were read; record from then on."""
         once = Qt.ConnectionType.SingleShotConnection
         self.sources.ready.connect(self.live.start, once)
         if record is not None:
@@ -193,10 +193,8 @@ class MainWindow(QMainWindow):
         if self._path is not None:
             with contextlib.suppress(OSError):
                 remembered.save(self._path, self.current_settings())
-        stats = self.bridge.stats()
+        self.final_stats = self.bridge.stats()
         self.bridge.close()
-        if self._stats_path is not None and stats is not None:
-            self._stats_path.write_text(to_json(stats.as_dict()) + "\n", encoding="utf-8")
         super().closeEvent(event)
 
     def current_settings(self) -> Settings:
