@@ -160,7 +160,6 @@ def _run_latency(arguments: argparse.Namespace) -> Report:
 def _soak(benches: Any) -> None:
     parser = benches.add_parser("soak", help="memory, threads, handles, delay of a long live session")
     parser.add_argument("--minutes", type=_positive_float, default=3, metavar="N", help="how long (3)")
-    parser.add_argument("--fps", type=_positive_float, default=25, help="the source's rate (25)")
     parser.add_argument("--data", type=Path, metavar="DIR", help="folder with videos/ (../shared/data)")
     parser.add_argument("--clip", type=Path, metavar="FILE", help="clip to loop")
     _common(parser, _run_soak)
@@ -174,7 +173,7 @@ def _run_soak(arguments: argparse.Namespace) -> Report:
         if arguments.clip or arguments.data:
             raise InputError(f"There is no clip {clip.name}", "Name another by --clip")
         clip = None  # the moving portrait
-    report = soak.run(arguments.minutes, arguments.fps, clip, _progress)
+    report = soak.run(arguments.minutes, clip, _progress)
     _progress("")
     return report.finish()
 

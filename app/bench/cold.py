@@ -62,7 +62,7 @@ def child(started: float, photo: Path, path: Path) -> Start:
     """What the fresh process does: the shortest way from nothing to a swapped frame."""
     import numpy as np
 
-    from app.bench.making import watermark
+    from app.bench.making import marker
     from engine.build import build_pipeline, choice_for
     from engine.config import SwapConfig, Who
     from engine.identity.import_photo import read_photo
@@ -74,7 +74,7 @@ def child(started: float, photo: Path, path: Path) -> Start:
     identity = swapper.prepare([read_photo(photo)])
     choice, strict = choice_for(Who.LARGEST)
     plan = Plan(identities={"": identity}, choice=choice, strict=strict)
-    pipeline = build_pipeline(SwapConfig(), watermark("mesh"), swapper)(plan, _ignore)
+    pipeline = build_pipeline(SwapConfig(), marker("mesh"), swapper)(plan, _ignore)
     images = np.load(path)
     first, cpu = None, 0.0
     for number in range(MEMORY_FRAMES):

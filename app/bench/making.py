@@ -17,8 +17,9 @@ from app.bench.scene import astronaut
 from engine.build import choice_for, make_tracker
 from engine.config import Who
 from engine.identity.import_photo import read_photo
+from engine.mark.badge import Badge
+from engine.mark.marker import Marker
 from engine.mark.payload import Payload, model_id
-from engine.mark.watermark import Watermark
 from engine.pipeline import Pipeline, Plan
 from engine.swap import make_swapper
 from engine.swap.base import Swapper
@@ -33,13 +34,13 @@ class Maker:
     identity: Any
 
     def pipeline(self, who: Who, meter: Meter) -> Pipeline:
-        """A new pipeline with guard and watermark, as a session makes it."""
+        """A new pipeline with guard and marks, as a session makes it."""
         choice, strict = choice_for(who)
         return Pipeline(
             MeteredTracker(make_tracker(), meter),
             MeteredSwapper(self.swapper, meter),
             Plan(identities={"": self.identity}, choice=choice, strict=strict),
-            marker=MeteredMarker(watermark(self.swapper.name), meter),
+            marker=MeteredMarker(marker(self.swapper.name), meter),
         )
 
 
@@ -58,7 +59,7 @@ def write_photo(path: Path) -> None:
     cv2.imwrite(str(path), np.ascontiguousarray(astronaut()[:, ::-1]))
 
 
-def watermark(swapper: str) -> Watermark:
-    """The mark that every picture gets; the install id is nobody's."""
+def marker(swapper: str) -> Marker:
+    """Badge and watermark, as every picture gets them; the install id is nobody's."""
     major, minor = (int(part) for part in __version__.split(".")[:2])
-    return Watermark(Payload(0, model_id(swapper), (major, minor), date(2020, 1, 1)).to_bytes())
+    return Marker(Payload(0, model_id(swapper), (major, minor), date(2020, 1, 1)), Badge())

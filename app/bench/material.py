@@ -8,15 +8,13 @@ another pose or with another expression than the photo.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import av
-import av.error
-import numpy as np
-
 from engine.errors import InputError
+from engine.sources.file import FileSource
 from engine.types import Frame, Image
 
 IDENTITY_MODEL = "mobilefacenet_bgr128__KennethWang.onnx"
@@ -91,17 +89,17 @@ def read_frames(path: Path, start: int = 0, count: int | None = None) -> Iterato
     Raises:
         InputError: the file is missing or can't be decoded.
     """
+    source = FileSource(path)
+    source.open()
     try:
-        with av.open(str(path)) as container:
-            for number, picture in enumerate(container.decode(video=0)):
-                if number < start:
-                    continue
-                if count is not None and number >= start + count:
-                    return
-                image = np.asarray(picture.to_ndarray(format="bgr24"), np.uint8)
-                yield Frame(number, int((picture.time or 0) * 1e9), image, picture.time)
-    except (av.error.FFmpegError, IndexError) as error:
-        raise InputError(f"{path.name} can't be read", "Name the folder with the clips by --data") from error
+        for number in range(start + count if count is not None else sys.maxsize):
+            frame = source.read()
+            if frame is None:
+                return
+            if number >= start:
+                yield frame
+    finally:
+        source.close()
 
 
 def read_frame(path: Path, number: int) -> Image:

@@ -35,13 +35,13 @@ def growth(samples: Sequence[Sample]) -> tuple[float, float]:
     return float(slope) * scale, float(low) * scale
 
 
-def run(minutes: float, fps: float, clip: Path | None, progress: Callable[[str], None]) -> Report:
+def run(minutes: float, clip: Path | None, progress: Callable[[str], None]) -> Report:
     """Stream for `minutes` and compare the end with the beginning."""
     report = Report("soak")
     seconds = minutes * 60
     progress(f"{minutes:g} minutes")
     sample_s = max(1.0, seconds / SAMPLES)
-    result = stream(StreamOptions(seconds, fps, str(clip) if clip else None, sample_s, REHEARSAL_S))
+    result = stream(StreamOptions(seconds, 30, str(clip) if clip else None, sample_s, REHEARSAL_S))
     warm = min(seconds * WARM_UP, 60)
     steady = [one for one in result.samples if one.seconds >= warm]
     slope, low = growth(steady)

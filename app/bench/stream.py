@@ -1,6 +1,6 @@
 """A live session in a process of its own: `python -m app.bench.stream OPTIONS`, OPTIONS as JSON.
 
-It runs the product's session, mesh swapper, guard and watermark on a paced source, and prints one
+It runs the product's session, mesh swapper, guard and marks on a paced source, and prints one
 line of JSON. Nothing else runs in the process, so that delays are the session's alone.
 """
 
@@ -11,7 +11,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +19,7 @@ from engine.errors import KawariError
 
 if TYPE_CHECKING:
     from engine.session import Session
-    from engine.types import Image
+    from engine.sources.base import Source
 
 STOP_S = 60
 """How long the process may take beyond the stream's own time."""
@@ -32,7 +31,7 @@ class StreamOptions:
 
     Attributes:
         seconds: for how long.
-        fps: of the source.
+        fps: of the source; a clip has its own.
         clip: looped; the moving portrait at 1280×720 if None.
         sample_s: seconds between two samples of memory, threads and handles.
         rehearsal_s: length of a session before the one that counts, so that what a process opens
@@ -72,7 +71,6 @@ class StreamResult:
         delays_ms: from the frame's time to its arrival.
         arrived_ms: time of arrival since the first one.
         swapped: whether each showed a swapped face.
-        offered: frames that the source delivered.
         samples: while it ran.
         before, after: one sample before the session was made, one after it had stopped.
         left: names of the session's threads that still ran then.
@@ -83,7 +81,6 @@ class StreamResult:
     delays_ms: list[float] = field(default_factory=list)
     arrived_ms: list[float] = field(default_factory=list)
     swapped: list[bool] = field(default_factory=list)
-    offered: int = 0
     samples: list[Sample] = field(default_factory=list)
     before: Sample | None = None
     after: Sample | None = None
@@ -121,18 +118,17 @@ def child(options: StreamOptions) -> StreamResult:
 
 def run_session(options: StreamOptions) -> StreamResult:
     """One session from start to stop."""
-    from app.bench.making import maker, watermark
-    from app.bench.paced import NotingSink, PacedSource
+    from app.bench.arrivals import NotingSink
+    from app.bench.making import maker, marker
     from engine.config import SessionConfig
     from engine.session import Session
 
     made = maker()
-    source = PacedSource(pictures_of(options.clip), options.fps)
     sink = NotingSink(round(options.seconds * (options.fps + 30)) + 100)
     result = StreamResult(before=sample(0))
     session = Session(
-        SessionConfig(), source, [sink],
-        identity=made.identity, swapper=made.swapper, marker=watermark(made.swapper.name),
+        SessionConfig(), source_of(options), [sink],
+        identity=made.identity, swapper=made.swapper, marker=marker(made.swapper.name),
     )  # fmt: skip
     with session:
         _watch(session, options, result)
@@ -146,7 +142,6 @@ def run_session(options: StreamOptions) -> StreamResult:
     result.delays_ms = ((sink.arrived_ns - sink.captured_ns)[:count] / 1e6).tolist()
     result.arrived_ms = ((sink.arrived_ns - sink.arrived_ns[0])[:count] / 1e6).tolist()
     result.swapped = sink.swapped[:count].tolist()
-    result.offered = source.delivered
     return result
 
 
@@ -167,15 +162,16 @@ def sample(seconds: float) -> Sample:
     return Sample(seconds, process.memory_info().rss / 2**20, process.num_threads(), handles)
 
 
-def pictures_of(clip: str | None) -> Callable[[], Iterator[Image]]:
-    """The pictures of one loop."""
-    from app.bench.material import read_frames
-    from app.bench.pipeline import LOOP, MAIN
+def source_of(options: StreamOptions) -> Source:
+    """The clip, looped at its own pace, or the moving portrait."""
+    if options.clip is not None:
+        from engine.sources.file import FileSource
 
-    if clip is not None:
-        return lambda: (frame.image for frame in read_frames(Path(clip)))
-    images = [frame.image for frame in MAIN.frames(2 * LOOP)]
-    return lambda: iter(images)
+        return FileSource(options.clip, loop=True, realtime=True)
+    from app.bench.pipeline import LOOP, MAIN
+    from engine.sources.paced import PacedSource
+
+    return PacedSource([frame.image for frame in MAIN.frames(2 * LOOP)], options.fps)
 
 
 if __name__ == "__main__":

@@ -26,6 +26,29 @@ for name in names:
     importlib.import_module(name)
 assert not any(name.startswith(("PySide6", "app.")) for name in sys.modules)
 """
+SESSION = """
+import skimage.data, tempfile, time
+from pathlib import Path
+from PIL import Image
+from engine import Session, SessionConfig
+from engine.identity.import_photo import read_photo
+from engine.sinks.null import NullSink
+from engine.sources.demo import DemoSource
+from engine.swap import make_swapper
+
+with tempfile.TemporaryDirectory() as folder:
+    photo = Path(folder) / "photo.png"
+    Image.fromarray(skimage.data.astronaut()[:, ::-1]).save(photo)
+    swapper = make_swapper("mesh")
+    identity = swapper.prepare([read_photo(photo)])
+sink = NullSink()
+source = DemoSource((320, 240), 30, realtime=False, frames=20)
+with Session(SessionConfig(), source, [sink], identity=identity, swapper=swapper) as session:
+    assert session.wait(60) is not None, "it did not end"
+shown = sink.statistics.shown
+assert shown.get("swapped", 0) >= 15, shown
+assert "PySide6" not in sys.modules
+"""
 
 
 def run_without_qt(code: str) -> None:
@@ -42,6 +65,10 @@ def run_without_qt(code: str) -> None:
 
 def test_every_engine_module_imports() -> None:
     run_without_qt(IMPORT_ALL)
+
+
+def test_a_session_swaps() -> None:
+    run_without_qt(SESSION)
 
 
 def test_the_block_blocks() -> None:

@@ -1,14 +1,10 @@
 from __future__ import annotations
 
-import threading
-import time
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
 
+from app.bench.arrivals import NotingSink
 from app.bench.latency import limits, summarise
-from app.bench.paced import NotingSink, PacedSource
 from app.bench.soak import growth
 from app.bench.stream import Sample, StreamResult
 from engine.types import Frame, Image, Output, Shown
@@ -21,7 +17,6 @@ def arrivals(count: int = 300, fps: float = 30, delay: float = 40) -> StreamResu
         delays_ms=[delay] * count,
         arrived_ms=[i * period for i in range(count)],
         swapped=[True] * count,
-        offered=count,
     )
 
 
@@ -88,30 +83,6 @@ def test_growth_tells_a_leak_from_noise() -> None:
 
 def picture() -> Image:
     return np.zeros((8, 8, 3), np.uint8)
-
-
-def test_frames_come_at_their_times_and_go_round() -> None:
-    def images() -> Iterator[Image]:
-        return iter([picture(), picture() + 1])
-
-    source = PacedSource(images, 200)
-    info = source.open()
-    assert (info.width, info.height, info.live) == (8, 8, True)
-    frames = [source.read() for _ in range(5)]
-    known = [one for one in frames if one is not None]
-    assert [one.id for one in known] == [0, 1, 2, 3, 4]
-    assert [int(one.image.max()) for one in known] == [0, 1, 0, 1, 0]
-    steps = np.diff([one.captured_ns for one in known])
-    assert np.abs(steps - 5_000_000).max() <= 1
-    assert all(one.captured_ns <= time.monotonic_ns() for one in known)
-
-
-def test_close_ends_a_waiting_read() -> None:
-    source = PacedSource(lambda: iter([picture()]), 0.01)
-    source.open()
-    assert source.read() is not None
-    threading.Timer(0.05, source.close).start()
-    assert source.read() is None
 
 
 def test_the_sink_notes_and_does_not_overflow() -> None:
