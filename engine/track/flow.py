@@ -22,7 +22,6 @@ from engine.track.topology import (
     LIPS_INNER,
     LIPS_OUTER,
     NOSE,
-    OVAL,
     RIGHT_BROW,
     RIGHT_EYE,
 )
@@ -33,22 +32,23 @@ Grey = NDArray[np.uint8]
 _SIDE = 224
 _WINDOW = (17, 17)
 _LEVELS = 3
-_MAX_RETURN = 1.5
+_MAX_RETURN = 1.0
 """Crop pixels that a point may miss its start by when it is tracked forward and back."""
 _MIN_SHARE = 0.35
 """Of the points must survive, or the flow is not believed."""
-_REACH = 0.09
+_MAX_OWN = 14.0
+"""Crop pixels (a tenth of the face) that a point may move against the face as a whole."""
+_REACH = 0.06
 """Face widths over which a point's own motion spreads to its neighbours."""
 
 
-def _subset() -> NDArray[np.intp]:
-    """Landmarks to track: those with texture, and an even spread over the skin."""
-    named = [LEFT_EYE[::2], RIGHT_EYE[::2], LEFT_BROW[::2], RIGHT_BROW[::2], LIPS_INNER[::4]]
-    chosen = list(dict.fromkeys(np.concatenate([*named, LIPS_OUTER[::2], NOSE[::3]]).tolist()))
-    rest = [i for i in range(len(CANONICAL)) if i not in set(OVAL.tolist())]
-    while len(chosen) < 80:  # farthest point sampling
-        gap = np.linalg.norm(CANONICAL[rest][:, None] - CANONICAL[chosen][None], axis=2).min(1)
-        chosen.append(rest[int(gap.argmax())])
+def _subset(count: int = 120) -> NDArray[np.intp]:
+    """Landmarks to track: those with texture, and an even spread over the rest of the face."""
+    named = [LEFT_EYE[::2], RIGHT_EYE[::2], LEFT_BROW[::2], RIGHT_BROW[::2]]
+    chosen = np.concatenate([*named, LIPS_OUTER, LIPS_INNER[::2], NOSE[::3]]).tolist()
+    while len(chosen) < count:  # the farthest from those chosen so far
+        gap = np.linalg.norm(CANONICAL[:, None] - CANONICAL[chosen][None], axis=2).min(1)
+        chosen.append(int(gap.argmax()))
     return np.array(chosen, np.intp)
 
 
@@ -111,9 +111,10 @@ def carry(before: Image, after: Image, landmarks: Points, motion: Points | None 
     scale = float(np.hypot(rigid[0, 0], rigid[1, 0]))
     if not 0.75 < scale < 1.33:
         return None
-    good[np.flatnonzero(good)[inliers[:, 0] == 0]] = False
     # What the similarity leaves (expression, turning) is spread smoothly over the mesh.
-    left = (end - cv2.transform(start[None], rigid)[0])[good]
+    left = end - cv2.transform(start[None], rigid)[0]
+    good &= np.hypot(*left.T) < _MAX_OWN
+    left = left[good]
     weights = _SPREAD[:, good]
     local = weights @ left / (weights.sum(1, keepdims=True) + np.float32(0.3))
     every = cv2.transform(landmarks[None, :, :2], cv2.invertAffineTransform(matrix))[0]
