@@ -7,20 +7,25 @@ before. Where it fails, optical flow carries the face for a while.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from engine.quality import Quality
 from engine.track.acquire import acquire
+from engine.track.appearance import Encoder
 from engine.track.base import Box
 from engine.track.detector import Detector, iou
 from engine.track.landmarks import Landmarker
+from engine.track.persons import Persons
 from engine.track.smoothing import SmoothingOptions
 from engine.track.track import Track
 from engine.types import Detection, Face, Frame
 
 _SAME_FACE_IOU = 0.35
+_HURRY, _HURRIED_EVERY = 3.0, 2
+"""For so many seconds after a face was lost it is looked for every second frame."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +55,7 @@ class Tracker:
         detector: finds faces.
         landmarker: measures them.
         options: see `TrackOptions`.
+        encoder: tells persons apart; by default colours and proportions.
 
     Attributes:
         quality: the controller's hints; its `detect_every` then replaces that of the options.
@@ -61,16 +67,20 @@ class Tracker:
         detector: Detector,
         landmarker: Landmarker,
         options: TrackOptions | None = None,
+        encoder: Encoder | None = None,
     ) -> None:
         self._detector = detector
         self._landmarker = landmarker
         self._options = options or TrackOptions()
         self.quality: Quality | None = None
+        self._persons = Persons(encoder)
         self.reset()
 
     def reset(self) -> None:
-        """Forget the faces: a new stream starts, ids count from 0 again."""
+        """Forget faces and persons: a new stream starts, ids count from 0 again."""
+        self._persons.reset()
         self._serial = 0
+        self._hurry_until = -math.inf
         self._tracks: list[Track] = []
         self._before: Frame | None = None
         self._since_detection = 0
@@ -92,17 +102,22 @@ class Tracker:
         time = seconds(frame)
         for track in self._tracks:
             track.follow(frame.image, self._before, time, self._options.carry_seconds)
+        count = len(self._tracks)
         self._tracks = [track for track in self._tracks if not track.lost]
         self._drop_duplicates()
-        self.looked, self.doubtful = self._should_detect(), ()
+        if len(self._tracks) < count:
+            self._hurry_until = time + _HURRY
+        self.looked, self.doubtful = self._should_detect(time), ()
         if self.looked:
             self._detect(frame, time)
         self._before = frame
         self._tracks.sort(key=lambda track: -track.width)
-        return tuple(track.face() for track in self._tracks)
+        return self._persons.identify(frame.image, [track.face() for track in self._tracks], time)
 
-    def _should_detect(self) -> bool:
+    def _should_detect(self, time: float) -> bool:
         self._since_detection += 1
+        if time < self._hurry_until and self._since_detection >= _HURRIED_EVERY:
+            return True
         if not self._tracks or any(track.carried for track in self._tracks):
             return True
         if self.quality is not None:
