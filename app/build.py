@@ -12,6 +12,7 @@ from engine.errors import InputError
 
 if TYPE_CHECKING:
     from engine.dispatch import Route
+    from engine.mark.credentials import Credentials
     from engine.mark.marker import Marker
     from engine.pipeline import Pipeline
     from engine.session import Session
@@ -90,13 +91,23 @@ def make_virtual_camera(name: str) -> Route:
     return Route(VirtualCamera(name or None), restart=True)
 
 
-def make_recorder(path: Path) -> Route:
+def make_recorder(path: Path, swapper: str) -> Route:
     """A recorder to a file; a slow disk costs pictures in the file, never in the stream."""
     from engine.buffers import Policy
     from engine.dispatch import Route
     from engine.sinks.recorder import Recorder
 
-    return Route(Recorder(path), Policy.DROP_NEW, _RECORDER_QUEUE)
+    return Route(Recorder(path, finish=credentials(swapper).attach), Policy.DROP_NEW, _RECORDER_QUEUE)
+
+
+def credentials(swapper: str) -> Credentials:
+    """What finished files are signed with."""
+    from engine.folders import home
+    from engine.mark.credentials import Credentials
+    from engine.mark.marker import make_payload
+    from engine.mark.signer import local_signing_key
+
+    return Credentials(local_signing_key(home()), make_payload(home(), swapper), swapper)
 
 
 def _marker(swapper: str, badge: bool) -> Marker:

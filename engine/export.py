@@ -27,6 +27,7 @@ from engine.types import Frame, Output
 Process = Callable[[Frame], Output]
 Progress = Callable[[int, int | None], None]
 """Called with the number of frames done, and their total if it is known."""
+_Finish = Callable[[Path], None] | None
 
 # ending → FFmpeg's container, codec, container options
 _CLIPS: dict[str, tuple[str, Codec, dict[str, str]]] = {
@@ -85,6 +86,7 @@ def export(
     *,
     progress: Progress | None = None,
     cancel: Callable[[], bool] | None = None,
+    finish: Callable[[Path], None] | None = None,
 ) -> ExportReport:
     """Run every frame of a clip, or one picture, through `process` and write the result.
 
@@ -100,6 +102,7 @@ def export(
         process: makes the output of one frame, of the frame's size.
         progress: called after each frame, on the calling thread.
         cancel: asked before each frame; True stops.
+        finish: called with the finished file before it is moved into place (the manifest).
 
     Raises:
         InputError: the source can't be used.
@@ -115,11 +118,13 @@ def export(
         raise UsageError("Input and output are the same file", "Give the output another name")
     tally = _Tally(process, cancel)
     if is_still(source):
-        return _export_still(source, output, tally, progress)
-    return _export_clip(source, output, tally, progress)
+        return _export_still(source, output, tally, progress, finish)
+    return _export_clip(source, output, tally, progress, finish)
 
 
-def _export_still(source: Path, output: Path, tally: _Tally, progress: Progress | None) -> ExportReport:
+def _export_still(
+    source: Path, output: Path, tally: _Tally, progress: Progress | None, finish: _Finish
+) -> ExportReport:
     if output.suffix.lower() not in PICTURE_SUFFIXES:
         raise UsageError(
             f"{source.name} is a picture, {output.name} is not",
@@ -129,13 +134,15 @@ def _export_still(source: Path, output: Path, tally: _Tally, progress: Progress 
     still.open()
     frame = still.read()
     assert frame is not None
-    write_picture(output, tally(frame).image)
+    write_picture(output, tally(frame).image, finish)
     if progress is not None:
         progress(1, 1)
     return tally.report()
 
 
-def _export_clip(source: Path, output: Path, tally: _Tally, progress: Progress | None) -> ExportReport:
+def _export_clip(
+    source: Path, output: Path, tally: _Tally, progress: Progress | None, finish: _Finish
+) -> ExportReport:
     suffix = output.suffix.lower()
     reader = FileSource(source)
     try:
@@ -160,6 +167,8 @@ def _export_clip(source: Path, output: Path, tally: _Tally, progress: Progress |
                 writer.finish()
             finally:
                 writer.close()
+            if finish is not None:
+                finish(partial)
     finally:
         reader.close()
     return tally.report(writer.audio, _warnings(reader, writer, tally.frames))

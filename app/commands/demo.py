@@ -42,7 +42,7 @@ def execute(args: argparse.Namespace) -> int:
 
 
 def _write(path: Path, seconds: float) -> None:
-    from app.build import make_pipeline
+    from app.build import credentials, make_pipeline
     from app.clip import ClipProcess
     from engine.atomic import replacing
     from engine.config import GuardConfig, SwapConfig
@@ -59,7 +59,7 @@ def _write(path: Path, seconds: float) -> None:
     process = ClipProcess(make_pipeline(swap, GuardConfig(), swapper, swapper.prepare([demo_photo()])))
     info = source.open()
     with replacing(path) as partial, Progress() as progress:
-        recorder = Recorder(partial)
+        recorder = Recorder(partial, finish=credentials(swapper.name).attach)
         recorder.open(StreamInfo(info.width, info.height, info.fps, info.live))
         try:
             while (frame := source.read()) is not None:

@@ -82,7 +82,7 @@ def _headless(args: argparse.Namespace) -> int:
     if args.virtual_camera is not None:
         sinks.append(make_virtual_camera(args.virtual_camera))
     if args.record is not None:
-        sinks.append(make_recorder(args.record))
+        sinks.append(make_recorder(args.record, swapper.name))
     camera = source_giver(from_flags(CameraConfig, args))
     session = make_session(config, camera, swapper, identity, sinks, badge=args.badge)
     session.subscribe(_tell)

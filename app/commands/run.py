@@ -41,7 +41,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def execute(args: argparse.Namespace) -> int:
     """Do it."""
-    from app.build import make_pipeline
+    from app.build import credentials, make_pipeline
     from app.clip import ClipProcess
     from engine.export import export
 
@@ -52,7 +52,8 @@ def execute(args: argparse.Namespace) -> int:
     swapper, identity = prepare(args, swap.swapper)
     process = ClipProcess(make_pipeline(swap, guard, swapper, identity, badge=args.badge))
     with Progress() as progress:
-        report = export(args.input, args.output, process, progress=progress)
+        finish = credentials(swapper.name).attach
+        report = export(args.input, args.output, process, progress=progress, finish=finish)
     for warning in report.warnings:
         note(f"kawari: {warning}.")
     if process.covered:

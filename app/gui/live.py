@@ -164,11 +164,12 @@ class Live(QObject):
     def record(self, path: Path) -> None:
         """Record to this file from now on."""
         self._recording = path
+        swapper = self._request().config.swap.swapper
 
         def make() -> Route:
             from app.build import make_recorder
 
-            return make_recorder(path)
+            return make_recorder(path, swapper)
 
         self._bridge.add_sink(make)
 

@@ -34,14 +34,22 @@ class Marker:
         self._watermark.apply(image)
 
 
-def make_marker(home: Path, swapper: str, badge: Badge | None) -> Marker:
-    """The marker of one stream.
+def make_payload(home: Path, swapper: str) -> Payload:
+    """What the watermarks of today's pictures say.
 
     Args:
         home: Kawari's folder, where the installation's random id is kept.
         swapper: name of the swapper.
-        badge: the visible badge, or None.
     """
     major, minor = (int(part) for part in __version__.split(".")[:2])
-    today = datetime.now(UTC).date()
-    return Marker(Payload(install_id(home), model_id(swapper), (major, minor), today), badge)
+    return Payload(install_id(home), model_id(swapper), (major, minor), datetime.now(UTC).date())
+
+
+def make_marker(home: Path, swapper: str, badge: Badge | None) -> Marker:
+    """The marker of one stream.
+
+    Args:
+        home, swapper: see `make_payload`.
+        badge: the visible badge, or None.
+    """
+    return Marker(make_payload(home, swapper), badge)

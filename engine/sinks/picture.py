@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import cv2
@@ -25,12 +26,13 @@ PICTURE_SUFFIXES = tuple(_OPTIONS)
 """Endings that `write_picture` knows."""
 
 
-def write_picture(path: str | Path, image: Image) -> None:
+def write_picture(path: str | Path, image: Image, finish: Callable[[Path], None] | None = None) -> None:
     """Write a picture in the format its ending names; the file is complete or not there at all.
 
     Args:
         path: `.png`, `.jpg`, `.jpeg`, `.webp`, `.tif`, `.tiff` or `.bmp`.
         image: uint8, H×W×3, BGR, sRGB, upright.
+        finish: called with the finished file before it is moved into place (the manifest).
 
     Raises:
         UsageError: another ending, or a folder that does not exist.
@@ -49,3 +51,5 @@ def write_picture(path: str | Path, image: Image) -> None:
     assert done
     with replacing(path) as partial:
         partial.write_bytes(data.tobytes())
+        if finish is not None:
+            finish(partial)

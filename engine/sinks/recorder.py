@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 
@@ -40,6 +41,7 @@ class Recorder:
     Args:
         path: `.mp4`, `.mov` or `.mkv`; replaced if it exists.
         preset, crf: x264's speed and constant quality.
+        finish: called with the finished file (the manifest).
 
     Raises:
         UsageError: the name ends otherwise.
@@ -47,7 +49,15 @@ class Recorder:
 
     name = "recorder"
 
-    def __init__(self, path: str | Path, *, preset: str = "veryfast", crf: int = 20) -> None:
+    def __init__(
+        self,
+        path: str | Path,
+        *,
+        preset: str = "veryfast",
+        crf: int = 20,
+        finish: Callable[[Path], None] | None = None,
+    ) -> None:
+        self._finish = finish
         self._path = Path(path)
         if self._path.suffix.lower() not in _CONTAINERS:
             raise UsageError(
@@ -117,6 +127,8 @@ class Recorder:
                 file.close()
             if self._track is None:
                 self._path.unlink(missing_ok=True)
+            elif self._finish is not None:
+                self._finish(self._path)
 
     def _start(self, image: Image, captured_ns: int) -> None:
         assert self._file is not None
