@@ -5,15 +5,24 @@ than the standard library.
 """
 
 from engine.devices.camera import Camera, CameraFormat, VirtualCameraDevice, VirtualCameraState
-from engine.devices.listing import find_camera, find_virtual_camera, list_cameras, list_virtual_cameras
+from engine.devices.listing import (
+    explain,
+    find_camera,
+    find_virtual_camera,
+    list_cameras,
+    list_virtual_cameras,
+    present,
+)
 
 __all__ = [
     "Camera",
     "CameraFormat",
     "VirtualCameraDevice",
     "VirtualCameraState",
+    "explain",
     "find_camera",
     "find_virtual_camera",
     "list_cameras",
     "list_virtual_cameras",
+    "present",
 ]

@@ -50,6 +50,38 @@ def find_camera(wanted: str | int | None = None) -> Camera:
     return found[0]
 
 
+def present() -> tuple[str, ...]:
+    """What is plugged in, as names that only serve to be compared: cheap, opens nothing, for polling."""
+    if _LINUX:
+        return tuple(f"{path} {name}" for _, name, path in _linux_nodes())
+    return tuple(f"{camera.path} {camera.name}" for camera in _opencv_cameras())
+
+
+def explain(camera: Camera) -> DeviceError:
+    """Why a camera that could not be opened, or gives no pictures, does not work."""
+    if _LINUX and camera.path:
+        from engine.devices import v4l2
+
+        try:
+            if v4l2.is_capturing(camera.path):
+                message = f"The camera {camera.name} is used by another program"
+                return DeviceError(message, remedies.camera_busy())
+        except PermissionError:
+            return DeviceError(f"The camera {camera.name} may not be opened", remedies.camera_access())
+        except OSError as error:
+            if error.errno == errno.EBUSY:
+                message = f"The camera {camera.name} is used by another program"
+                return DeviceError(message, remedies.camera_busy())
+            return DeviceError(f"The camera {camera.name} was unplugged", "Plug it in again")
+        return DeviceError(f"The camera {camera.name} gives no pictures", "Unplug it and plug it in again")
+    if camera not in _opencv_cameras():
+        return DeviceError(f"The camera {camera.name} was unplugged", "Plug it in again")
+    return DeviceError(
+        f"The camera {camera.name} gives no pictures, perhaps because another program uses it",
+        f"{remedies.camera_busy()}. {remedies.camera_access()}",
+    )
+
+
 def list_virtual_cameras() -> list[VirtualCameraDevice]:
     """The virtual cameras that Kawari could feed, usable or not."""
     if _LINUX:
@@ -96,7 +128,7 @@ def _linux_nodes() -> list[tuple[int, str, str]]:
 
 
 def _linux_cameras() -> list[Camera]:
-    from engine.devices import v4l2
+    from engine.devices import loopback, v4l2
 
     cameras = []
     for index, name, path in _linux_nodes():
@@ -106,7 +138,7 @@ def _linux_cameras() -> list[Camera]:
                 driver, card, bits = v4l2.capability(ask)
                 if not bits & v4l2.CAP_VIDEO_CAPTURE:
                     continue
-                virtual = driver == v4l2.LOOPBACK_DRIVER
+                virtual = driver == loopback.DRIVER
                 formats = v4l2.formats(ask)
         except OSError as error:
             if error.errno in (errno.ENODEV, errno.ENXIO, errno.ENOENT):  # unplugged meanwhile
@@ -117,7 +149,7 @@ def _linux_cameras() -> list[Camera]:
 
 
 def _loopbacks() -> list[VirtualCameraDevice]:
-    from engine.devices import v4l2
+    from engine.devices import loopback, v4l2
 
     found = []
     for _, name, path in _linux_nodes():
@@ -125,10 +157,10 @@ def _loopbacks() -> list[VirtualCameraDevice]:
         try:
             with v4l2.opened(path, os.O_WRONLY) as descriptor:
                 driver, card, bits = v4l2.capability(v4l2.query(descriptor))
-            if driver != v4l2.LOOPBACK_DRIVER:
+            if driver != loopback.DRIVER:
                 continue
             name = card or name
-            if v4l2.is_fed(path, bits):
+            if loopback.is_fed(path, bits):
                 state, detail = VirtualCameraState.BUSY, "another program sends pictures to it"
             elif not bits & v4l2.CAP_VIDEO_OUTPUT:
                 state, detail = VirtualCameraState.STALE, "its last writer left it closed for writing"

@@ -10,11 +10,8 @@ import contextlib
 import ctypes
 import errno
 import os
-import stat
-import time
 from collections.abc import Callable, Iterator
 from fcntl import ioctl
-from pathlib import Path
 from typing import TypeVar
 
 from engine.devices.camera import CameraFormat
@@ -22,10 +19,10 @@ from engine.devices.camera import CameraFormat
 CAP_VIDEO_CAPTURE = 0x00000001
 CAP_VIDEO_OUTPUT = 0x00000002
 CAP_DEVICE_CAPS = 0x80000000
-LOOPBACK_DRIVER = "v4l2 loopback"
 
 _BUF_TYPE_CAPTURE = 1
-_BUF_TYPE_OUTPUT = 2
+BUF_TYPE_OUTPUT = 2
+_MEMORY_MMAP = 1
 _DISCRETE = 1
 # Asked of devices that offer a range of sizes or rates instead of a list.
 _COMMON_SIZES = ((320, 180), (320, 240), (640, 360), (640, 480), (800, 600), (960, 540), (1280, 720),
@@ -77,6 +74,31 @@ class Format(ctypes.Structure):
     )
 
 
+class StreamParameters(ctypes.Structure):
+    """`struct v4l2_streamparm` with the first members of `struct v4l2_outputparm`."""
+
+    _fields_ = (
+        ("type", _u32),
+        ("capability", _u32),
+        ("mode", _u32),
+        ("numerator", _u32),
+        ("denominator", _u32),
+        ("rest", _u32 * 46),
+    )
+
+
+class RequestBuffers(ctypes.Structure):
+    """`struct v4l2_requestbuffers`."""
+
+    _fields_ = (
+        ("count", _u32),
+        ("type", _u32),
+        ("memory", _u32),
+        ("capabilities", _u32),
+        ("flags", _u32),
+    )
+
+
 class FrameSize(ctypes.Structure):
     """`struct v4l2_frmsizeenum`; values: width, height, or min, max, step of width and of height."""
 
@@ -112,6 +134,8 @@ ENUM_FMT = _request(3, 2, ctypes.sizeof(FormatDescription))
 ENUM_FRAMESIZES = _request(3, 74, ctypes.sizeof(FrameSize))
 ENUM_FRAMEINTERVALS = _request(3, 75, ctypes.sizeof(FrameInterval))
 G_FMT = _request(3, 4, ctypes.sizeof(Format))
+REQBUFS = _request(3, 8, ctypes.sizeof(RequestBuffers))
+S_PARM = _request(3, 22, ctypes.sizeof(StreamParameters))
 STREAMON = _request(1, 18, ctypes.sizeof(ctypes.c_int))
 
 Query = Callable[[int, ctypes.Structure], bool]
@@ -166,17 +190,17 @@ def formats(ask: Query) -> tuple[CameraFormat, ...]:
     return tuple(found)
 
 
-def output_format(path: str) -> tuple[int, int, str] | None:
-    """Width, height and fourcc in which a v4l2loopback device takes pictures; None if it can't tell."""
-    try:
-        with opened(path, os.O_WRONLY) as descriptor:
-            answer = Format(type=_BUF_TYPE_OUTPUT)
-            if not query(descriptor)(G_FMT, answer):
-                return None
-    except OSError:
-        return None
-    fourcc = int(answer.pixelformat).to_bytes(4, "little").decode("latin-1")
-    return int(answer.width), int(answer.height), fourcc
+def is_capturing(path: str) -> bool:
+    """Whether another program captures from this camera. Raises OSError if it can't be opened.
+
+    Only one opener may hold a camera's buffers: the kernel answers EBUSY to any other.
+    """
+    with opened(path) as descriptor:
+        try:
+            ioctl(descriptor, REQBUFS, RequestBuffers(count=1, type=_BUF_TYPE_CAPTURE, memory=_MEMORY_MMAP))
+        except OSError as error:
+            return error.errno == errno.EBUSY
+    return False
 
 
 def _enumerate(ask: Query, request: int, make: Callable[[int], _Structure]) -> Iterator[_Structure]:
@@ -213,65 +237,3 @@ def _rates(ask: Query, fourcc: int, width: int, height: int) -> tuple[float, ...
         shortest, longest = seconds
         return tuple(r for r in _COMMON_RATES if shortest <= 1 / r <= longest)
     return tuple(sorted(rates, reverse=True))
-
-
-def free_output(path: str) -> None:
-    """Make a v4l2loopback device with `exclusive_caps=1` writable again.
-
-    Version 0.12 does not offer its output side again after a writer that never streamed (one that
-    only calls `write`, or was killed) has gone. STREAMON makes this opener the writer, even where it
-    then fails for want of a format, and closing a streaming writer is what brings the output back.
-    Never call it while somebody writes. Raises OSError if the device can't be opened.
-    """
-    with opened(path) as descriptor, contextlib.suppress(OSError):
-        ioctl(descriptor, STREAMON, ctypes.c_int(_BUF_TYPE_OUTPUT))
-
-
-def is_fed(path: str, bits: int, seconds: float = 0.15) -> bool:
-    """Whether somebody writes to the v4l2loopback device with these capability bits right now.
-
-    The kernel does not say who the writer is, so this looks for one: a process (that this user may
-    inspect) holding the device open for writing only, or pictures that arrive within `seconds`.
-    """
-    if held_for_writing(path):
-        return True
-    return bool(bits & CAP_VIDEO_CAPTURE or not bits & CAP_VIDEO_OUTPUT) and _delivers(path, seconds)
-
-
-def held_for_writing(path: str) -> bool:
-    """Whether another process that this user may inspect has the device open for writing only."""
-    try:
-        number = Path(path).stat().st_rdev
-    except OSError:
-        return False
-    own = str(os.getpid())
-    for process in Path("/proc").iterdir():
-        if not process.name.isdigit() or process.name == own:
-            continue
-        with contextlib.suppress(OSError):
-            for link in (process / "fd").iterdir():
-                with contextlib.suppress(OSError):
-                    status = link.stat()
-                    if not stat.S_ISCHR(status.st_mode) or status.st_rdev != number:
-                        continue
-                    info = (process / "fdinfo" / link.name).read_text()
-                    flags = int(info.split("flags:")[1].split()[0], 8)
-                    if flags & os.O_ACCMODE == os.O_WRONLY:
-                        return True
-    return False
-
-
-def _delivers(path: str, seconds: float) -> bool:
-    try:
-        with opened(path, os.O_RDONLY) as descriptor:
-            with contextlib.suppress(BlockingIOError):
-                for _ in range(8):  # pictures left over from before
-                    os.read(descriptor, 16)
-            deadline = time.monotonic() + seconds
-            while time.monotonic() < deadline:
-                with contextlib.suppress(BlockingIOError):
-                    return bool(os.read(descriptor, 16))
-                time.sleep(0.01)
-    except OSError:
-        pass
-    return False

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
-import cv2
-import numpy as np
-
+from engine.cards import draw_card
 from engine.devices import find_virtual_camera, remedies
 from engine.devices.camera import VirtualCameraState
 from engine.errors import DeviceError
@@ -102,7 +99,9 @@ class VirtualCamera:
         width, height = (max(2, side // 2 * 2) for side in size)
         self._ring = Ring.create(width, height)
         fit_into(
-            neutral_card(width, height) if self._card is None else self._card, self._ring.card, self._fit
+            draw_card(width, height, "panic") if self._card is None else self._card,
+            self._ring.card,
+            self._fit,
         )
         arguments = ["--ring", self._ring.name, "--fps", str(self._rate)]
         for option, value in (("--device", device), ("--backend", backend)):
@@ -152,17 +151,6 @@ class VirtualCamera:
             bool(state.get("card", True)),
             worker.restarts,
         )
-
-
-def neutral_card(width: int, height: int, text: str = "Kawari paused") -> Image:
-    """A dark picture with a line of text. Returns uint8, height×width×3, BGR."""
-    card = np.full((height, width, 3), (44, 38, 34), np.uint8)
-    scale = min(width / 640, height / 240)
-    thick = max(1, math.ceil(1.5 * scale))
-    (w, h), _ = cv2.getTextSize(text, cv2.FONT_HERSHEY_SIMPLEX, scale, thick)
-    at = ((width - w) // 2, (height + h) // 2)
-    cv2.putText(card, text, at, cv2.FONT_HERSHEY_SIMPLEX, scale, (190, 190, 190), thick, cv2.LINE_AA)
-    return card
 
 
 def _error(failure: Failure) -> DeviceError:

@@ -71,18 +71,18 @@ class DriverOutput:
             raise OpenError(_kind(str(error)), str(error).strip()) from error
         self.device = str(self._camera.device)
         if self._loopback:
-            self._check_size(width, height)
+            self._settle(width, height, options.fps)
         self._complaints = _Complaints()
         self._failed = 0
 
-    def _check_size(self, width: int, height: int) -> None:
-        """v4l2loopback 0.12 silently keeps its old size while a program still has it open."""
-        from engine.devices import v4l2
+    def _settle(self, width: int, height: int, fps: float) -> None:
+        """Announce the rate, and check the size: 0.12 silently keeps its old one while a program reads."""
+        from engine.devices import loopback
 
         assert self._loopback is not None
-        real = v4l2.output_format(self._loopback)
+        loopback.set_output_rate(self._loopback, fps)
+        real = loopback.output_format(self._loopback)
         if real is not None and real[:2] != (width, height):
-            self._camera.close()
             self.close()
             raise OpenError("size", "a program reads it at another size", width=real[0], height=real[1])
 
@@ -98,10 +98,10 @@ class DriverOutput:
         """See `Output`."""
         self._camera.close()
         if self._loopback:
-            from engine.devices import v4l2
+            from engine.devices import loopback
 
             try:
-                v4l2.free_output(self._loopback)
+                loopback.free_output(self._loopback)
             except OSError:
                 return  # unplugged: nothing to tidy
 
@@ -132,7 +132,7 @@ def _prepare_loopback(path: str, reclaim: bool) -> None:
     A worker that takes over from a killed one (`reclaim`) does not spend time on waiting for pictures:
     an instant ago the device was ours.
     """
-    from engine.devices import v4l2
+    from engine.devices import loopback, v4l2
 
     try:
         with v4l2.opened(path, os.O_WRONLY) as descriptor:
@@ -141,12 +141,12 @@ def _prepare_loopback(path: str, reclaim: bool) -> None:
         raise OpenError("no-access", f"{path} may not be opened") from error
     except OSError as error:
         raise OpenError("missing", f"{path} is not there") from error
-    if driver != v4l2.LOOPBACK_DRIVER:
+    if driver != loopback.DRIVER:
         raise OpenError("missing", f"{path} is no v4l2loopback device")
-    if v4l2.held_for_writing(path) if reclaim else v4l2.is_fed(path, bits):
+    if loopback.held_for_writing(path) if reclaim else loopback.is_fed(path, bits):
         raise OpenError("busy", f"another program sends pictures to {path}")
     if not bits & v4l2.CAP_VIDEO_OUTPUT:
-        v4l2.free_output(path)
+        loopback.free_output(path)
 
 
 def _kind(message: str) -> str:

@@ -23,6 +23,8 @@ _STOP_S = 2.0
 _SILENT_S = 3.0
 """A worker that has said nothing for this long (it should, twice a second) hangs in the driver."""
 _RESTARTS = 5
+_FINAL = {"missing", "no-access", "package"}
+"""Complaints that another worker would only repeat."""
 _WINDOW_S = 60.0
 """No more than `_RESTARTS` in this time: a worker that dies at once must not become a busy loop."""
 
@@ -124,7 +126,7 @@ class WorkerProcess:
             if self._stopping.is_set():
                 break
             was_ready = self._settled.is_set()
-            if error is not None and not was_ready:
+            if error is not None and (not was_ready or error.kind in _FINAL):
                 self.failure = error
                 break
             now = time.monotonic()

