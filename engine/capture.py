@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from engine.buffers import BoundedQueue
 from engine.errors import KawariError
 from engine.sources.base import Source, SourceInfo
+from engine.threads import Threads
 from engine.types import Frame
 
 _SAMPLES = 24
@@ -36,7 +36,7 @@ class Capture:
     Args:
         source: opened by the first step, closed by `close`.
         epoch: its number, counting up with each capture of a session.
-        now: monotonic clock, ns.
+        threads: its clock.
 
     Attributes:
         info: what the source said when it was opened; None before.
@@ -49,12 +49,13 @@ class Capture:
         frames: frames delivered.
     """
 
-    def __init__(self, source: Source, epoch: int, now: Callable[[], int]) -> None:
+    def __init__(self, source: Source, epoch: int, threads: Threads) -> None:
         self.source = source
         self.epoch = epoch
         self._queue: BoundedQueue[Captured] | None = None
         self._begun = threading.Event()
-        self._now = now
+        self._now = now = threads.now
+        self._poll_s = threads.poll_s
         self._given_up = threading.Event()
         self._signature: bytes | None = None
         self.info: SourceInfo | None = None
@@ -78,7 +79,8 @@ class Capture:
                 self.info = self.source.open()
                 self.alive_ns = self.changed_ns = self._now()
                 return not self._given_up.is_set()
-            self._begun.wait()
+            if not self._begun.wait(self._poll_s):
+                return True
             if self._given_up.is_set() or self._queue is None:
                 return False
             frame = self.source.read()

@@ -74,7 +74,6 @@ class Delivery:
         self._now = threads.now
         self._poll_s = threads.poll_s
         self._last_check = last_check
-        self._newest_ns = -1
         self._row = 0
         self._last_ns = 0
         self._delay = Histogram()
@@ -85,7 +84,6 @@ class Delivery:
         self.busy_ns = 0
         self.written = 0
         self.faults = 0
-        self.out_of_order = 0
 
     def step(self) -> bool:
         """Open the sink, or hand over one picture; False when it is finished."""
@@ -97,17 +95,12 @@ class Delivery:
                 self._close()
                 return False
             return True
-        if output.frame.captured_ns < self._newest_ns:
-            self.out_of_order += 1
-            return True
-        self._newest_ns = output.frame.captured_ns
         return self._write(self._last_check(output))
 
     def inherit(self, old: Delivery) -> None:
         """Continue the figures of an earlier delivery to the same sink."""
-        self.written, self.faults, self.out_of_order = old.written, old.faults, old.out_of_order
+        self.written, self.faults = old.written, old.faults
         self._delay, self._interval, self._rate = old._delay, old._interval, old._rate
-        self._newest_ns = old._newest_ns
         self.queue.dropped = old.queue.dropped
 
     def stats(self) -> SinkStats:
@@ -152,7 +145,8 @@ class Delivery:
         now = self._now()
         self._row = 0
         self.written += 1
-        self._delay.record(now - output.frame.captured_ns)
+        if output.image is not output.frame.image:  # a card of the session has no capture time
+            self._delay.record(now - output.frame.captured_ns)
         if self._last_ns:
             self._interval.record(now - self._last_ns)
         self._last_ns = now

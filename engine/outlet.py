@@ -25,8 +25,6 @@ class Outlet:
         ticket: pictures with any other ticket are refused.
         last_ns: when something last left.
         last: the picture that left last.
-        out_of_order: pictures refused because a newer one had left.
-        stale: pictures refused because their source or worker was given up.
         delay: capture to here, of every picture that left.
     """
 
@@ -40,8 +38,6 @@ class Outlet:
         self.ticket: Ticket = (0, 0)
         self.last_ns = now()
         self.last: Output | None = None
-        self.out_of_order = 0
-        self.stale = 0
         self.delay = Histogram()
         self.rate = Rate()
 
@@ -65,23 +61,23 @@ class Outlet:
         """True while only the card may leave."""
         return self._panic
 
-    def emit(self, output: Output, ticket: Ticket | None) -> bool:
+    def emit(self, output: Output, ticket: Ticket | None) -> str:
         """Let a picture leave.
 
         Args:
             output: the picture.
-            ticket: where it comes from; None for the session's own cards.
+            ticket: where it comes from; None for the session's own cards, which fill a gap and so
+                don't go to sinks that must get every picture (`Policy.BLOCK`).
 
         Returns:
-            False if it was refused: its source or worker was given up, or a newer picture has left.
+            Why it was refused: "stale" if its source or worker was given up, "order" if a newer
+            picture has left; empty if it left.
         """
         with self._lock:
             if ticket is not None and ticket != self.ticket:
-                self.stale += 1
-                return False
+                return "stale"
             if output.frame.captured_ns < self._newest_ns:
-                self.out_of_order += 1
-                return False
+                return "order"
             self._newest_ns = output.frame.captured_ns
             output = self.last_check(output)
             self.last = output
@@ -95,9 +91,10 @@ class Outlet:
                     waiting.append(delivery)
                 else:
                     delivery.queue.put(output)
-        for delivery in waiting:
-            delivery.queue.put(output)
-        return True
+        if ticket is not None:
+            for delivery in waiting:
+                delivery.queue.put(output)
+        return ""
 
     def last_check(self, output: Output) -> Output:
         """What may really be handed over now; called once more right before each sink's `write`."""

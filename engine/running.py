@@ -151,7 +151,11 @@ class Running:
         info = self._info
         image = self.workers.pipeline.cards.get(reason, info.width, info.height)
         last = self.outlet.last
-        frame = Frame(last.frame.id if last else 0, self._threads.now(), image)
+        # As old as a frame may be, so that one which the engine is just making may still follow.
+        time = self._threads.now() - int(self._config.delay.hard_ms * 1e6)
+        if last is not None:
+            time = max(time, last.frame.captured_ns) if self._config.delay.hard_ms else last.frame.captured_ns
+        frame = Frame(last.frame.id if last else 0, time, image)
         self.outlet.emit(Output(frame, image, shown=Shown.COVERED, reason=reason), None)
 
     def close(self, drain: bool) -> None:
@@ -165,7 +169,7 @@ class Running:
         """All figures but those only the session knows."""
         tally, outlet, now = self._tally, self.outlet, self._threads.now()
         last = tally.last
-        drops = {"newer": self.supply.frames.dropped, "order": outlet.out_of_order}
+        drops = {"newer": self.supply.frames.dropped, "corrupt": self.supply.corrupt}
         return Stats(
             state="",
             reason="",
@@ -175,7 +179,7 @@ class Running:
             fps=outlet.rate.per_second(now),
             delay=outlet.delay.percentiles(),
             stages={name: one.percentiles() for name, one in tally.stages.copy().items()},
-            drops=drops | {"corrupt": self.supply.corrupt} | dict(tally.drops),
+            drops=drops | dict(tally.drops),
             faces=len(last.faces) if last else 0,
             swapped=len(last.swapped) if last else 0,
             shown=outlet.last.shown.value if outlet.last else "",

@@ -154,7 +154,7 @@ class Supply:
         return self._threads.spawn("kawari-close", close)
 
     def _open(self) -> None:
-        self.capture = Capture(self._give.next(), self.epoch, self._threads.now)
+        self.capture = Capture(self._give.next(), self.epoch, self._threads)
         self.loop = self._threads.spawn("kawari-capture", self.capture.step)
 
 

@@ -165,8 +165,9 @@ class Work:
             return
         if self._live:
             self._observe(output.frame.captured_ns)
-        if not self._outlet.emit(output, (captured.epoch, self._number)):
-            self._tally.drops["stale"] += 1
+        refused = self._outlet.emit(output, (captured.epoch, self._number))
+        if refused:
+            self._tally.drops[refused] += 1
             return
         self._tally.count(output)
         self._tell_guard(output)

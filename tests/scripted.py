@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache
 
 import cv2
 import numpy as np
@@ -23,14 +24,22 @@ from engine.types import Face, Frame, Image, Output, Patch
 from models import embedded
 
 WIDTH, HEIGHT = 96, 72
-_VERTICES = np.load(embedded("canonical_face.npz"))["vertices"]
 
 
-def landmarks(x: float, y: float, width: float) -> np.ndarray:
-    """A frontal face centred at (x, y): float32, (478, 3)."""
-    points = _VERTICES * (1, -1, -1)
-    points = (points - (points.min(0) + points.max(0)) / 2) / np.ptp(points[:, 0]) * width
-    return np.concatenate([points, points[:10]]).astype(np.float32) + np.float32([x, y, 0])
+def _unit_face() -> np.ndarray:
+    """A frontal face of width 1 round the origin: float32, (478, 3)."""
+    points = np.load(embedded("canonical_face.npz"))["vertices"] * (1, -1, -1)
+    points = (points - (points.min(0) + points.max(0)) / 2) / np.ptp(points[:, 0])
+    return np.concatenate([points, points[:10]]).astype(np.float32)
+
+
+_UNIT = _unit_face()
+_HALF_HEIGHT = float(_UNIT[:, 1].max())
+
+
+@cache
+def _texture(number: int) -> Image:
+    return np.random.default_rng(number).integers(60, 200, (64, 64, 3)).astype(np.uint8)
 
 
 @dataclass
@@ -45,17 +54,21 @@ class Person:
 
     @property
     def face(self) -> Face:
-        return Face(self.id, landmarks(self.x, self.y, self.width), 0.99)
+        return Face(self.id, _UNIT * np.float32(self.width) + np.float32([self.x, self.y, 0]), 0.99)
+
+    @property
+    def box(self) -> tuple[float, float, float, float]:
+        across, down = self.width / 2, self.width * _HALF_HEIGHT
+        return self.x - across, self.y - down, self.x + across, self.y + down
 
     def paint(self, image: Image) -> None:
-        texture = np.random.default_rng(self.id).integers(60, 200, (64, 64, 3)).astype(np.uint8)
-        x0, y0, x1, y1 = (round(v) for v in self.face.box)
+        x0, y0, x1, y1 = (round(v) for v in self.box)
         mask = np.zeros(image.shape[:2], np.uint8)
         cv2.ellipse(mask, (((x0 + x1) / 2, (y0 + y1) / 2), (x1 - x0, y1 - y0), 0), 255, -1)
         rows, columns = image.shape[:2]
         move = np.float32([[(x1 - x0) / 64, 0, x0], [0, (y1 - y0) / 64, y0]])
-        drawn = cv2.warpAffine(texture, move, (columns, rows), flags=cv2.INTER_NEAREST)
-        image[mask > 0] = drawn[mask > 0]
+        drawn = cv2.warpAffine(_texture(self.id), move, (columns, rows), flags=cv2.INTER_NEAREST)
+        cv2.copyTo(drawn, mask, image)
 
 
 @dataclass
@@ -79,16 +92,16 @@ class World:
 
 def shows(output: Image, image: Image, person: Person) -> bool:
     """Does `output` show the face that `image` shows there? By correlation and by difference."""
-    x0, y0, x1, y1 = person.face.box
+    x0, y0, x1, y1 = person.box
     w, h = x1 - x0, y1 - y0
     left, right = max(round(x0 + w * 0.15), 0), min(round(x1 - w * 0.15), image.shape[1])
     top, bottom = max(round(y0 + h * 0.15), 0), min(round(y1 - h * 0.15), image.shape[0])
     if right - left < 4 or bottom - top < 4 or output.shape != image.shape:
         return False
-    a = output[top:bottom, left:right].astype(np.float64).ravel()
-    b = image[top:bottom, left:right].astype(np.float64).ravel()
-    if np.abs(a - b).mean() < 6:
+    seen, true = output[top:bottom, left:right], image[top:bottom, left:right]
+    if cv2.norm(seen, true, cv2.NORM_L1) < 6 * seen.size:
         return True
+    a, b = seen.astype(np.float32).ravel(), true.astype(np.float32).ravel()
     a, b = a - a.mean(), b - b.mean()
     return bool(a @ b > 0.6 * np.sqrt((a @ a) * (b @ b)) and a @ a > 0)
 
