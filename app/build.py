@@ -11,7 +11,9 @@ from engine.config import GuardConfig, SessionConfig, SwapConfig
 from engine.errors import InputError
 
 if TYPE_CHECKING:
+    from engine.content.gate import PhotoGate
     from engine.dispatch import Route
+    from engine.identity.consent import ConsentStore
     from engine.mark.credentials import Credentials
     from engine.mark.marker import Marker
     from engine.pipeline import Pipeline
@@ -108,6 +110,13 @@ def credentials(swapper: str) -> Credentials:
     from engine.mark.signer import local_signing_key
 
     return Credentials(local_signing_key(home()), make_payload(home(), swapper), swapper)
+
+
+def photo_gate(consents: ConsentStore) -> PhotoGate:
+    """The content check of source photos; those with a consent on record passed it at their import."""
+    from engine.content.gate import PhotoGate
+
+    return PhotoGate(lambda digest: consents.find(digest) is not None)
 
 
 def _marker(swapper: str, badge: bool) -> Marker:

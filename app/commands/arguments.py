@@ -46,14 +46,16 @@ def read_photos(args: argparse.Namespace, library: IdentityLibrary) -> Sequence[
 
     Raises:
         InputError: a photo can't be used.
+        RefusedError: a photo shows what Kawari does not use.
     """
+    from app.build import photo_gate
     from engine.identity.consent import Basis
     from engine.identity.demo import demo_photo
-    from engine.identity.import_photo import read_photos
+    from engine.identity.import_photo import PhotoReader
 
     if not args.source:
         return (demo_photo(),)
-    photos = read_photos(args.source, face=args.face)
+    photos = PhotoReader(screen=photo_gate(library.consents)).read_all(args.source, face=args.face)
     if args.consent is not None:
         for photo in photos:
             library.consents.give(photo.digest, Basis(args.consent))

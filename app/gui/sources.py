@@ -41,13 +41,21 @@ class Choice:
 
 
 class Photos:
-    """Reads photos; used by the bridge's look-up thread only, so that one reader serves all."""
+    """Reads photos; used by the bridge's look-up thread only, so that one reader serves all.
+
+    Args:
+        consents: photos with one were checked when they were imported.
+    """
+
+    def __init__(self, consents: ConsentStore) -> None:
+        self._consents = consents
 
     @cached_property
     def _reader(self) -> PhotoReader:
+        from app.build import photo_gate
         from engine.identity.import_photo import PhotoReader
 
-        return PhotoReader()
+        return PhotoReader(screen=photo_gate(self._consents))
 
     def built_in(self) -> Source:
         """The face that comes with Kawari."""
@@ -95,7 +103,7 @@ class Sources(QObject):
     def __init__(self, panel: SourcePanel, bridge: Bridge, consents: ConsentStore, window: QWidget) -> None:
         super().__init__(window)
         self._panel, self._bridge, self._consents, self._window = panel, bridge, consents, window
-        self._photos = Photos()
+        self._photos = Photos(consents)
         self._sources: list[Source] = []
         self._reading = 0
         panel.photos_given.connect(self.add)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -45,11 +45,19 @@ class PhotoReader:
 
     Args:
         detector, landmarker: to be shared with others; made when not given (0.1 s).
+        screen: called with the digest and the whole picture of each photo before it is accepted;
+            raises what the reader then raises (see `engine.content.gate`).
     """
 
-    def __init__(self, detector: Detector | None = None, landmarker: Landmarker | None = None) -> None:
+    def __init__(
+        self,
+        detector: Detector | None = None,
+        landmarker: Landmarker | None = None,
+        screen: Callable[[str, Image], None] | None = None,
+    ) -> None:
         self.detector = detector or Detector()
         self.landmarker = landmarker or Landmarker()
+        self._screen = screen
 
     def read(
         self, path: str | Path, *, face: int | None = None, at: tuple[float, float] | None = None
@@ -74,6 +82,8 @@ class PhotoReader:
         if len(found) > 1 and face is None and at is None:
             hints = (_others(found), *hints)
         digest = photo_digest(picture.digest, number)
+        if self._screen is not None:
+            self._screen(digest, picture.image)
         return SourcePhoto(image, upright, _quality(chosen.measures, hints), digest, number, found)
 
     def faces(self, path: str | Path) -> tuple[FaceInPhoto, ...]:

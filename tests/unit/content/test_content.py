@@ -7,9 +7,13 @@ import numpy as np
 import pytest
 from skimage.data import astronaut
 
+from app.cli import run
+from engine.content.gate import PhotoGate
 from engine.content.nudity import THRESHOLD, NudityCheck
 from engine.content.watch import ContentWatch
 from engine.errors import RefusedError
+from engine.identity.demo import portrait_path
+from engine.identity.import_photo import PhotoReader
 from engine.identity.picture import read_picture
 from engine.sinks.base import StreamInfo
 from engine.types import Frame, Output, Shown
@@ -109,3 +113,36 @@ def test_no_false_cover_on_any_shared_clip(check: NudityCheck, clips: Path) -> N
             continue
         assert not covers, path.name
     assert judged >= 80
+
+
+def test_the_gate_lets_known_photos_pass_and_stops_others(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    judged: list[tuple[int, ...]] = []
+
+    def score(_: NudityCheck, image: np.ndarray) -> float:
+        judged.append(image.shape)
+        return 1.0
+
+    monkeypatch.setattr(NudityCheck, "score", score)
+    path = portrait_path()
+    known: set[str] = set()
+    reader = PhotoReader(screen=PhotoGate(known.__contains__))
+    with pytest.raises(RefusedError, match="nudity"):
+        reader.read(path)
+    assert judged == [(512, 512, 3)]  # the whole photo, not only the face
+    known.add(PhotoReader().read(path).digest)
+    assert reader.read(path)
+    assert len(judged) == 1
+
+
+def test_the_command_line_refuses_with_its_own_exit_code(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("KAWARI_HOME", str(tmp_path / "home"))
+    monkeypatch.setattr(NudityCheck, "score", lambda *_: 1.0)
+    portrait = str(portrait_path())
+    arguments = ["run", "--source", portrait, "--input", portrait, "--output", str(tmp_path / "o.png")]
+    assert run([*arguments, "--consent", "fictional"]) == 6
+    assert "nudity" in capsys.readouterr().err
+    assert not (tmp_path / "o.png").exists()
