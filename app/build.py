@@ -54,6 +54,7 @@ def source_giver(config: CameraConfig) -> Callable[[], Source]:
 
 
 _RECORDER_QUEUE = 30
+_NUDITY = "The picture seems to show nudity and was covered; uncover it when it does not"
 _FILE_SUFFIXES = {".mp4", ".mov", ".mkv", ".webm", ".avi", ".gif", ".jpg", ".jpeg", ".png", ".webp", ".ts"}
 
 
@@ -66,11 +67,19 @@ def make_session(
     *,
     badge: bool = True,
 ) -> Session:
-    """A live session whose every picture is marked."""
+    """A live session whose every picture is marked, and whose output is looked at once a second."""
+    from engine.buffers import Policy
+    from engine.content.watch import ContentWatch
+    from engine.dispatch import Route
     from engine.session import Session
 
+    def cover() -> None:
+        session.panic(True, _NUDITY)
+
+    watch = Route(ContentWatch(cover), Policy.DROP_OLDEST, 1)
     marker = _marker(swapper.name, badge)
-    return Session(config, source, sinks, identity=identity, swapper=swapper, marker=marker)
+    session = Session(config, source, (*sinks, watch), identity=identity, swapper=swapper, marker=marker)
+    return session
 
 
 def make_pipeline(

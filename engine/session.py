@@ -185,12 +185,17 @@ class Session:
         with self._lock:
             self._change(guard=guard)
 
-    def panic(self, on: bool = True) -> None:
-        """Cover everything at once, and keep it covered until it is released."""
+    def panic(self, on: bool = True, why: str = "") -> None:
+        """Cover everything at once, and keep it covered until it is released.
+
+        Args:
+            on: cover, or release.
+            why: a sentence for people, told with the event "panic".
+        """
         running = self._running
         if running is not None:
             running.outlet.panic(on)
-        self._bus.report("panic", on=on)
+        self._bus.report("panic", why, on=on)
         with self._lock:
             self._change(panic=on)
             if on and self.state in (State.RUNNING, State.RECOVERING) and running and running.live:

@@ -128,6 +128,9 @@ class Live(QObject):
             self.warned.emit(event.message)
         elif event.kind == "camera-back":
             self.recovered.emit()
+        elif event.kind == "panic" and event.message:  # not by the user's own button
+            self._controls.set_panic(bool(event.data["on"]))
+            self.warned.emit(event.message)
 
     def _ended(self) -> None:
         if self._recorder is not None:

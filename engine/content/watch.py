@@ -34,18 +34,18 @@ class ContentWatch:
         self._next_ns = 0
 
     def open(self, stream: StreamInfo) -> None:
-        """Load the network. Raises `ModelError` if it can't be."""
+        """Forget what was seen. The network is loaded by the first picture: nobody waits for it."""
         del stream
-        if self._score is None:
-            self._score = NudityCheck().score
         self._recent.clear()
         self._next_ns = 0
 
     def write(self, output: Output) -> None:
-        """Judge the picture if it is time."""
+        """Judge the picture if it is time. Raises `ModelError` if the network can't be loaded."""
         now_ns = output.frame.captured_ns
-        if now_ns < self._next_ns or output.shown is Shown.COVERED or self._score is None:
+        if now_ns < self._next_ns or output.shown is Shown.COVERED:
             return
+        if self._score is None:
+            self._score = NudityCheck().score
         self._next_ns = now_ns + _PERIOD_NS
         self._recent.append(self._score(output.image) >= THRESHOLD)
         if sum(self._recent) >= _POSITIVES:
