@@ -44,6 +44,7 @@ class OutputConfig(Checked):
     virtual_camera: bool = setting(False, "offer the picture as a camera to other programs")
     virtual_camera_name: str = setting("", "virtual camera by name, if there are several")
     recordings: str = setting("", "folder for recordings")
+    badge: bool = setting(True, 'the visible "AI" mark; viewers have a right to know (EU AI Act, article 50)')
 
 
 def parse_size(text: str) -> tuple[int, int]:

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from app.options import add_flags
+from app.options import OutputConfig, add_flags
 from engine.config import GuardConfig, GuardPolicy, SwapConfig
 
 if TYPE_CHECKING:
@@ -35,10 +35,7 @@ def add_swap_flags(
     )
     add_flags(group, SwapConfig, {"swapper": "--swapper", "strength": "--strength", "who": "--who"})
     add_flags(group, GuardConfig, {"policy": "--guard"}, {"policy": guard})
-    group.add_argument(
-        "--badge", action=argparse.BooleanOptionalAction, default=True,
-        help='the visible "AI" mark; viewers have a right to know (EU AI Act, article 50)',
-    )  # fmt: skip
+    add_flags(group, OutputConfig, {"badge": "--badge"})
 
 
 def read_photos(args: argparse.Namespace, library: IdentityLibrary) -> Sequence[SourcePhoto]:

@@ -62,7 +62,12 @@ def _window(args: argparse.Namespace) -> int:
         guard=from_flags(GuardConfig, args),
         delay=from_flags(DelayConfig, args),
         camera=from_flags(CameraConfig, args),
-        output=OutputConfig(args.virtual_camera is not None, args.virtual_camera or ""),
+        output=from_flags(
+            OutputConfig,
+            args,
+            virtual_camera=args.virtual_camera is not None,
+            virtual_camera_name=args.virtual_camera or "",
+        ),
         sources=tuple((path, args.face or 1) for path in args.source or ()),
     )
     return open_window(Launch(settings, args.seconds, args.record, args.stats))
@@ -84,7 +89,9 @@ def _headless(args: argparse.Namespace) -> int:
     if args.record is not None:
         sinks.append(make_recorder(args.record, swapper.name))
     camera = source_giver(from_flags(CameraConfig, args))
-    session = make_session(config, camera, swapper, identity, sinks, badge=args.badge)
+    session = make_session(
+        config, camera, swapper, identity, sinks, badge=from_flags(OutputConfig, args).badge
+    )
     session.subscribe(_tell)
     try:
         with session:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from app.commands.arguments import add_swap_flags, prepare
 from app.console import Progress, as_dict, note, print_json, print_table, say
-from app.options import from_flags
+from app.options import OutputConfig, from_flags
 from engine.config import GuardConfig, GuardPolicy, SwapConfig
 from engine.errors import UsageError
 
@@ -50,7 +50,9 @@ def execute(args: argparse.Namespace) -> int:
     swap = from_flags(SwapConfig, args)
     guard = from_flags(GuardConfig, args, empty_after_s=_EMPTY_AFTER_S)
     swapper, identity = prepare(args, swap.swapper)
-    process = ClipProcess(make_pipeline(swap, guard, swapper, identity, badge=args.badge))
+    process = ClipProcess(
+        make_pipeline(swap, guard, swapper, identity, badge=from_flags(OutputConfig, args).badge)
+    )
     with Progress() as progress:
         finish = credentials(swapper.name).attach
         report = export(args.input, args.output, process, progress=progress, finish=finish)

@@ -37,6 +37,7 @@ class Request:
     config: SessionConfig
     camera: CameraConfig
     photos: tuple[SourcePhoto, ...]
+    badge: bool = True
 
 
 class Bridge(QObject):
@@ -210,7 +211,9 @@ class Bridge(QObject):
             self._finish()
             swapper, identity = self._prepare(request.config.swap.swapper, request.photos)
             source = source_giver(request.camera)
-            session = make_session(request.config, source, swapper, identity, [self._preview])
+            session = make_session(
+                request.config, source, swapper, identity, [self._preview], badge=request.badge
+            )
             self._session = session
             session.subscribe(self._tell)
             if self._closed:

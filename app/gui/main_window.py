@@ -122,7 +122,7 @@ class MainWindow(QMainWindow):
             guard=self._guard(panels.swap.guard_policy()),
             delay=self._settings.delay,
         )
-        return Request(config, panels.camera.config(), self.sources.photos)
+        return Request(config, panels.camera.config(), self.sources.photos, panels.output.badge.isChecked())
 
     def _policy_changed(self, policy: GuardPolicy) -> None:
         self.live.pass_through = policy is GuardPolicy.PASS
@@ -205,7 +205,7 @@ class MainWindow(QMainWindow):
             guard=self._guard(panels.swap.guard_policy()),
             delay=self._settings.delay,
             camera=panels.camera.stored_config(),
-            output=replace(self._settings.output, virtual_camera=panels.output.virtual_camera.isChecked()),
+            output=panels.output.config(self._settings.output),
             window=WindowConfig(size.width(), size.height(), self.isMaximized()),
             sources=self.sources.remembered,
         )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from PySide6.QtCore import QSignalBlocker, Signal
-from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QPushButton, QWidget
+from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QMessageBox, QPushButton, QWidget
 
 from app.gui import theme
 from app.gui.widgets import Card, label
@@ -28,13 +30,22 @@ class OutputPanel(Card):
         theme.set_button_icon(self.record, "record", "danger")
         self.record.setCheckable(True)
         self.record.setEnabled(False)
+        self.badge = QCheckBox(self.tr("Visible “AI” &mark"))
+        self.badge.setChecked(config.badge)
+        self.badge.setToolTip(self.tr("Viewers have a right to know. Takes effect at the next start."))
         row = QHBoxLayout()
         row.addWidget(self.virtual_camera, 1)
         row.addWidget(self.record)
         self.body.addLayout(row)
         self.body.addWidget(self.detail)
+        self.body.addWidget(self.badge)
         self.virtual_camera.toggled.connect(self.virtual_camera_switched)
         self.record.toggled.connect(self.record_switched)
+        self.badge.clicked.connect(self._badge_switched)
+
+    def config(self, before: OutputConfig) -> OutputConfig:
+        """What is chosen; the rest as before."""
+        return replace(before, virtual_camera=self.virtual_camera.isChecked(), badge=self.badge.isChecked())
 
     def set_running(self, running: bool) -> None:
         """Only a running engine can be recorded."""
@@ -52,6 +63,20 @@ class OutputPanel(Card):
         """Show whether the virtual camera is on, without switching it."""
         with QSignalBlocker(self.virtual_camera):
             self.virtual_camera.setChecked(on)
+
+    def _badge_switched(self, on: bool) -> None:
+        if on:
+            return
+        answer = QMessageBox.question(
+            self,
+            self.tr("Do without the visible mark?"),
+            self.tr(
+                "Viewers have a right to know that a picture is synthetic; in the European Union article 50 of "
+                "the AI Act makes saying so a duty. Without the mark you have to tell them yourself. The "
+                "invisible watermark stays."
+            ),
+        )
+        self.badge.setChecked(answer != QMessageBox.StandardButton.Yes)
 
     def set_detail(self, text: str) -> None:
         """One line about the outputs."""

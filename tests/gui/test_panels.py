@@ -176,6 +176,18 @@ class TestOutputPanel:
         panel.virtual_camera.click()
         assert asked == [True]
 
+    @pytest.mark.parametrize(
+        ("answer", "shown"), [(QMessageBox.StandardButton.Yes, False), (QMessageBox.StandardButton.No, True)]
+    )
+    def test_doing_without_the_mark_is_asked_about(
+        self, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, answer: object, shown: bool
+    ) -> None:
+        monkeypatch.setattr(QMessageBox, "question", lambda *_: answer)
+        panel = OutputPanel(OutputConfig())
+        qtbot.addWidget(panel)
+        panel.badge.click()
+        assert panel.config(OutputConfig()).badge is shown
+
 
 class TestStatusBar:
     def test_figures_come_and_go(self, qtbot: QtBot) -> None:
