@@ -71,8 +71,8 @@ class OutputPanel(Card):
             self,
             self.tr("Do without the visible mark?"),
             self.tr(
-                "Viewers have a right to know that a picture is synthetic; in the European Union article 50 of "
-                "the AI Act makes saying so a duty. Without the mark you have to tell them yourself. The "
+                "Viewers have a right to know that a picture is synthetic; in the European Union article 50 "
+                "of the AI Act makes saying so a duty. Without the mark you have to tell them yourself. The "
                 "invisible watermark stays."
             ),
         )
