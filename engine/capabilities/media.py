@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 
-from engine.capabilities.encoders import h264_encoders
+from engine.capabilities.encoders import Encoder, h264_encoders
 from engine.capabilities.probe import Probe, State
 from engine.devices import Camera, list_cameras, list_virtual_cameras, remedies
 
@@ -58,11 +58,16 @@ def encoders() -> list[Probe]:
         Probe(
             f"encoder {encoder.name}",
             State.MISSING if encoder.trouble else State.OK,
-            encoder.trouble or (f"{encoder.maker} hardware" if encoder.maker else "on the CPU"),
+            _encoder(encoder),
             optional=bool(encoder.maker),
         )
         for encoder in found
     ]
+
+
+def _encoder(encoder: Encoder) -> str:
+    where = f"{encoder.maker} hardware" if encoder.maker else "on the CPU"
+    return f"{where}, does not open here ({encoder.trouble})" if encoder.trouble else where
 
 
 def microphone() -> list[Probe]:

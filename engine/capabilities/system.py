@@ -28,6 +28,12 @@ _PACKAGES = {
     "av": ("av",),
     "PIL": ("pillow",),
     "PySide6": ("PySide6-Essentials", "PySide6"),
+    "pyvirtualcam": ("pyvirtualcam",),
+    "platformdirs": ("platformdirs",),
+    "psutil": ("psutil",),
+    "tqdm": ("tqdm",),
+    "requests": ("requests",),
+    "cryptography": ("cryptography",),
 }
 
 

@@ -74,10 +74,10 @@ def explain(camera: Camera) -> DeviceError:
                 return DeviceError(message, remedies.camera_busy())
             return DeviceError(f"The camera {camera.name} was unplugged", "Plug it in again")
         return DeviceError(f"The camera {camera.name} gives no pictures", "Unplug it and plug it in again")
-    if camera not in _opencv_cameras():
+    if not _LINUX and camera not in _opencv_cameras():
         return DeviceError(f"The camera {camera.name} was unplugged", "Plug it in again")
     return DeviceError(
-        f"The camera {camera.name} gives no pictures, perhaps because another program uses it",
+        f"The camera {camera.name} can't be opened, perhaps because another program uses it",
         f"{remedies.camera_busy()}. {remedies.camera_access()}",
     )
 

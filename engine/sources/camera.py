@@ -10,8 +10,7 @@ from typing import Protocol
 
 import cv2
 
-from engine.devices import Camera, find_camera
-from engine.devices.remedies import camera_busy
+from engine.devices import Camera, explain, find_camera
 from engine.errors import DeviceError
 from engine.sources.base import SourceInfo
 from engine.types import Frame, Image
@@ -79,7 +78,7 @@ class CameraSource:
         if not reader.wait(_OPEN_S):
             reader.stop()
             if reader.refused:
-                raise DeviceError(f"The camera {camera.name} can't be opened", camera_busy())
+                raise explain(camera)
             raise DeviceError(
                 f"The camera {camera.name} delivers no picture",
                 "Unplug it and plug it in again, or restart it",

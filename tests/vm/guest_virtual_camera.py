@@ -29,6 +29,7 @@ from engine.devices import explain, find_camera, list_cameras, list_virtual_came
 from engine.errors import DeviceError  # noqa: E402
 from engine.sinks.base import StreamInfo  # noqa: E402
 from engine.sinks.virtual_camera import VirtualCamera  # noqa: E402
+from engine.sources.camera import CameraSource  # noqa: E402
 from engine.types import Frame, Output  # noqa: E402
 
 DEVICE, NUMBER = "/dev/video10", 10
@@ -177,7 +178,7 @@ def summary(read: dict[str, Any], times: dict[int, float]) -> dict[str, Any]:
     }
 
 
-def refused(action: Callable[[], None]) -> str:
+def refused(action: Callable[[], object]) -> str:
     try:
         action()
     except DeviceError as error:
@@ -283,9 +284,14 @@ def main() -> None:
     # The webcam, used by somebody else.
     vivid = find_camera("vivid")
     report["vivid_free"] = str(explain(vivid))
+    webcam = CameraSource("vivid", size=(640, 360), fps=25)
+    info = webcam.open()
+    shapes = {frame.image.shape for frame in (webcam.read() for _ in range(5)) if frame}
+    webcam.close()
+    report["vivid_source"] = [info.width, info.height, info.fps, [list(shape) for shape in shapes]]
     using = subprocess.Popen([sys.executable, __file__, "webcam"], stdout=subprocess.PIPE, text=True)
     assert using.stdout is not None and using.stdout.readline() == "started\n"
-    report["vivid_busy"] = str(explain(vivid))
+    report["vivid_busy"] = refused(CameraSource("vivid").open)
     using.kill()
     using.communicate()
 

@@ -64,8 +64,8 @@ def test_second_writer_is_told(report: dict[str, Any]) -> None:
 def test_killed_worker_is_replaced_while_the_reader_stays(report: dict[str, Any]) -> None:
     killed = report["killed"]
     assert killed["before"] > 0 and killed["after"] > 0 and killed["ordered"] and killed["restarts"] == 1
-    # Within a second; on a machine too busy for that, in no more than two ordinary starts.
-    assert killed["recovery_s"] <= max(1, 2 * report["open_s"])
+    # 0.75 s on a machine that is not overloaded (mostly Python's start); otherwise a few ordinary starts.
+    assert killed["recovery_s"] <= max(1, 5 * report["open_s"])
 
 
 def test_readers_come_and_go(report: dict[str, Any]) -> None:
@@ -91,6 +91,7 @@ def test_states_of_the_device(report: dict[str, Any]) -> None:
 def test_camera_in_use_is_explained(report: dict[str, Any]) -> None:
     assert "used by another program" in report["vivid_busy"] and "fuser" in report["vivid_busy"]
     assert "gives no pictures" in report["vivid_free"]
+    assert report["vivid_source"] == [640, 360, 25, [[360, 640, 3]]]
 
 
 def test_removed_device_is_an_error_with_a_remedy(report: dict[str, Any]) -> None:
