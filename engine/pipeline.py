@@ -104,6 +104,8 @@ class Pipeline:
     ) -> None:
         self._tracker = tracker
         self.swapper = swapper
+        if hasattr(swapper, "report"):
+            swapper.report = report
         self._marker = marker
         self._report = report
         self._plan = plan

@@ -19,7 +19,10 @@ if TYPE_CHECKING:
     from engine.session import Session
 
 _POLL_S = 0.5
-_TOLD = {"camera-lost", "camera-back", "sink-failed", "stage-failed", "engine-restart"}
+_TOLD = {
+    "camera-lost", "camera-back", "sink-failed", "stage-failed", "engine-restart", "swapper-fallback",
+    "swapper-ready",
+}  # fmt: skip
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

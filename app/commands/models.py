@@ -41,6 +41,10 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     for action in (get, importing, remove):
         action.add_argument("name", help="the model's name")
     importing.add_argument("file", type=Path, help="the model's file; it is copied")
+    importing.add_argument(
+        "--trust", action="store_true",
+        help="it need not be the published file: its contract is checked, its own hash counts from then on",
+    )  # fmt: skip
     verify.add_argument("name", nargs="?", help="the model's name; all installed ones if left out")
     for action in (get, importing):
         action.add_argument(
@@ -125,7 +129,7 @@ def _import(args: argparse.Namespace) -> int:
     store = _store()
     if args.accept_licence:
         store.accept(args.name)
-    return _report(store.add(args.name, args.file), "was imported", json=args.json)
+    return _report(store.add(args.name, args.file, trust=args.trust), "was imported", json=args.json)
 
 
 def _verify(args: argparse.Namespace) -> int:

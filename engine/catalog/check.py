@@ -62,14 +62,17 @@ def check_file(path: Path, entry: Entry, pinned: str = "") -> str:
     if size > LARGEST:
         raise ModelError(f"{path.name} is larger than any known model ({size} bytes)", again)
     if entry.size and size < entry.size:
-        raise ModelError(f"{path.name} is cut off: {size} of {entry.size} bytes", again)
+        raise ModelError(
+            f"{path.name} is cut off, or another file: {size} of {entry.size} bytes",
+            f"{again}; for a conversion of your own: kawari models import {entry.name} FILE --trust",
+        )
     digest = sha256(path)
     expected = entry.sha256 or pinned
     if expected and digest != expected:
         raise ModelError(
             f"{path.name} is not the {entry.title} of the catalogue: its SHA-256 is {digest[:12]}…, "
             f"not {expected[:12]}…",
-            again,
+            f"{again}; for a conversion of your own: kawari models import {entry.name} FILE --trust",
         )
     check_graph(path, entry.contract)
     return digest

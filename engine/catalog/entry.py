@@ -134,6 +134,7 @@ class Entry:
         commercial: whether commercial use is allowed.
         contract: how to talk to it.
         needs: names of models it can't work without.
+        exact: name of the version in full precision, if this is one in less.
     """
 
     name: str
@@ -149,6 +150,7 @@ class Entry:
     commercial: Commercial
     contract: Contract
     needs: tuple[str, ...] = ()
+    exact: str = ""
 
     @classmethod
     def from_table(cls, name: str, table: Mapping[str, Any]) -> Self:

@@ -6,7 +6,7 @@ import json
 import shutil
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -69,7 +69,7 @@ class Store:
         path = self.folder / entry.file
         if note is None or not path.is_file():
             return None
-        return Installed(entry, path, note["sha256"])
+        return Installed(_other(entry) if note.get("trusted") else entry, path, note["sha256"])
 
     def path(self, name: str) -> Path:
         """Path of a model, after its hash was compared with the one it had at import.
@@ -105,8 +105,14 @@ class Store:
         notes["licences"] = sorted({*notes["licences"], self.entry(name).name})
         self._write(notes)
 
-    def add(self, name: str, source: Path) -> Installed:
+    def add(self, name: str, source: Path, *, trust: bool = False) -> Installed:
         """Import a file the user already has; the file itself is left alone.
+
+        Args:
+            name: of the entry.
+            source: the file.
+            trust: it need not be the published file (a conversion of the user's own, say): its
+                contract is checked, and its own hash counts from now on.
 
         Raises:
             ModelError: it is not that model. The store is untouched.
@@ -117,15 +123,16 @@ class Store:
         self._require_licence(entry)
         if not source.is_file():
             raise ModelError(f"There is no file {source.name}", "Check the path")
-        pinned = self._read()["models"].get(name, {}).get("sha256", "")
-        check_file(source, entry, pinned)
+        if trust:
+            entry = _other(entry)
+        check_file(source, entry, "" if trust else self._pinned(name))
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             with tempfile.NamedTemporaryFile(dir=self.folder, suffix=".part", delete=False) as target:
                 part = Path(target.name)
             try:
                 shutil.copyfile(source, part)
-                return self._place(entry, part)
+                return self._place(entry, part, trust=trust)
             finally:
                 part.unlink(missing_ok=True)
         except OSError as error:
@@ -185,13 +192,17 @@ class Store:
                 f"Read it at {entry.licence_url or 'its publisher'} and add --accept-licence",
             )
 
-    def _place(self, entry: Entry, part: Path) -> Installed:
-        notes = self._read()
-        pinned = notes["models"].get(entry.name, {}).get("sha256", "")
-        digest = check_file(part, entry, pinned)
+    def _pinned(self, name: str) -> str:
+        """The hash noted at an earlier import; that of a trusted file binds nobody."""
+        note = self._read()["models"].get(name, {})
+        return "" if note.get("trusted") else str(note.get("sha256", ""))
+
+    def _place(self, entry: Entry, part: Path, *, trust: bool = False) -> Installed:
+        digest = check_file(part, entry, "" if trust else self._pinned(entry.name))
         path = self.folder / entry.file
         part.replace(path)
-        notes["models"][entry.name] = {"sha256": digest, "pinned": not entry.sha256}
+        notes = self._read()
+        notes["models"][entry.name] = {"sha256": digest, "pinned": not entry.sha256, "trusted": trust}
         self._write(notes)
         return Installed(entry, path, digest)
 
@@ -217,3 +228,8 @@ class Store:
             raise DeviceError(
                 f"The model store can't be written: {error.strerror}", "Free some space and try again"
             ) from None
+
+
+def _other(entry: Entry) -> Entry:
+    """The entry without what identifies the published file."""
+    return replace(entry, sha256="", size=0)

@@ -5,6 +5,7 @@ Everything lies in one folder with rights 0700, each file 0600 (`engine.folders.
     consent/<photo digest>.json     see `engine.identity.consent`
     people/<identity>.json          a name and the digests of its photos
     prepared/<key>.npz              what a swapper made of them; may hold a face's texture
+    embeddings/<photo>-<model>.npy  what a recognition network made of them, see `EmbeddingCache`
 
 Photos themselves are never copied.
 """
@@ -31,6 +32,8 @@ from engine.swap.base import Swapper
 from engine.version import __version__
 
 IdentityT = TypeVar("IdentityT")
+EMBEDDINGS = "embeddings"
+"""Folder of the embeddings' cache within the library's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +152,8 @@ class IdentityLibrary:
             for key in [key for key, (digests, _) in self._prepared.items() if digest in digests]:
                 del self._prepared[key]
             self._stored.remove(digest)
+            for path in (self._folder / EMBEDDINGS).glob(f"{digest[:32]}-*"):
+                path.unlink(missing_ok=True)
 
     def forget(self, identity: Identity) -> None:
         """Remove a person: the name, what was prepared, and consents that nobody else needs.

@@ -39,7 +39,8 @@ class Swapper(Protocol, Generic[IdentityT]):
     """A way to swap faces: `mesh`, or a neural model of the catalogue.
 
     A swapper whose identities are dataclasses of arrays may name their class as `identity_type`:
-    `engine.identity.library` then keeps them on disk.
+    `engine.identity.library` then keeps them on disk. One that has something to tell may have a writable
+    attribute `report: engine.events.Report`: the pipeline sets it.
     """
 
     name: str

@@ -15,6 +15,8 @@ from engine.catalog.entry import Contract, SourceInput
 from engine.errors import InputError, ModelError
 from engine.identity.embedding import Embedder, EmbeddingCache, average
 from engine.identity.photo import SourcePhoto
+from engine.quality import LADDER, Quality
+from engine.runtime.climb import UnsoundError
 from engine.swap.neural.latent import Emap, latent
 from engine.swap.neural.mask import box_mask
 from engine.swap.neural.tensors import PictureInput, PictureOutput, is_sound
@@ -99,6 +101,7 @@ class NeuralFaceSwap:
     """Swaps one face with a network; nothing is remembered from frame to frame."""
 
     def __init__(self, swapper: NeuralSwapper, identity: NeuralIdentity) -> None:
+        self.quality: Quality = LADDER[0]
         self._swapper = swapper
         self._source = identity.source
         self._size = swapper.contract.size
@@ -110,7 +113,7 @@ class NeuralFaceSwap:
         """See `engine.swap.base.FaceSwap`. The network decides the shape; `strength` has no effect.
 
         Raises:
-            ModelError: the network gave no picture (not a number, or one flat colour).
+            UnsoundError: the network gave no picture (not a number, or one flat colour).
         """
         del strength
         swapper, size = self._swapper, self._size
@@ -122,7 +125,7 @@ class NeuralFaceSwap:
         }
         output = swapper.session.run(None, feed)[0]
         if not is_sound(output):
-            raise ModelError(
+            raise UnsoundError(
                 f"{swapper.name} gave no picture", "Use its full-precision version, or the mesh swapper"
             )
         return Patch(self._picture(output), self._mask, cv2.invertAffineTransform(matrix).astype(np.float64))

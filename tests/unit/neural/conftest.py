@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from engine.catalog import open_store
+from engine.catalog.store import Store
+
 
 @pytest.fixture(scope="session")
 def standins(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -18,3 +21,16 @@ def standins(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         [sys.executable, str(script), str(folder), "--set", "tiny"], check=True, capture_output=True
     )
     return folder / "tiny"
+
+
+@pytest.fixture
+def store(standins: Path, tmp_path: Path) -> Store:
+    """A store that holds the stand-ins of inswapper and ArcFace."""
+    store = open_store(tmp_path / "home")
+    for name, file in (
+        ("inswapper_128", "inswapper_128.onnx"),
+        ("arcface_w600k_r50", "models/buffalo_l/w600k_r50.onnx"),
+    ):
+        store.accept(name)
+        store.add(name, standins / file, trust=True)
+    return store

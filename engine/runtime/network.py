@@ -1,0 +1,162 @@
+"""A network on one rung of the provider ladder, with buffers that are made once."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnxruntime as ort
+from numpy.typing import NDArray
+
+from engine.errors import ModelError
+from engine.runtime.providers import Rung, use_plugin
+
+Array = NDArray[Any]
+_TYPES = {"tensor(float)": np.float32, "tensor(float16)": np.float16, "tensor(double)": np.float64}
+_SILENT = 4
+
+
+class Network:
+    """An ONNX Runtime session whose inputs and outputs lie in buffers made at the first run.
+
+    It has those methods of `onnxruntime.InferenceSession` that Kawari uses. Not thread-safe, since
+    the buffers are its own: what `run` gives is valid until its next call.
+
+    Args:
+        path: an ONNX file that was checked.
+        rung: how to run it.
+        threads: of the CPU; 0 for one less than the computer has.
+
+    Raises:
+        ModelError: this rung can't run it; the message says why.
+    """
+
+    def __init__(self, path: Path, rung: Rung, *, threads: int = 0) -> None:
+        self.rung = rung
+        self._session = _open(path, rung, threads or max((os.cpu_count() or 2) - 1, 1))
+        self._binding = self._session.io_binding()
+        self._types = {one.name: _TYPES.get(one.type, np.float32) for one in self._session.get_inputs()}
+        self._inputs: dict[str, Any] = {}
+        self._outputs: list[Any] = []
+        self._shapes: tuple[tuple[int, ...], ...] = ()
+
+    def get_inputs(self) -> Any:
+        """Names, shapes and types of the inputs."""
+        return self._session.get_inputs()
+
+    def get_outputs(self) -> Any:
+        """Names, shapes and types of the outputs."""
+        return self._session.get_outputs()
+
+    def get_providers(self) -> list[str]:
+        """The providers in use, the main one first."""
+        return [str(name) for name in self._session.get_providers()]
+
+    def run(self, names: Sequence[str] | None, feed: Mapping[str, Array]) -> list[Array]:
+        """Run once.
+
+        Args:
+            names: the outputs wanted; None for all. They may not change from call to call.
+            feed: all inputs by name; brought to the type that the network takes.
+
+        Returns:
+            The outputs, in their order.
+
+        Raises:
+            Exception: whatever the provider raises.
+        """
+        if not self.rung.bound:
+            return list(self._session.run(names, feed))
+        shapes = tuple(array.shape for array in feed.values())
+        if shapes != self._shapes:
+            return self._first_run(names, feed, shapes)
+        for name, array in feed.items():
+            self._inputs[name].update_inplace(np.ascontiguousarray(array, self._types[name]))
+        self._session.run_with_iobinding(self._binding)
+        return [output.numpy() for output in self._outputs]
+
+    def _first_run(
+        self, names: Sequence[str] | None, feed: Mapping[str, Array], shapes: tuple[tuple[int, ...], ...]
+    ) -> list[Array]:
+        """Make the buffers; sizes of outputs that the graph leaves open are known only after a run."""
+        device = self.rung.bound
+        wanted = names or [output.name for output in self._session.get_outputs()]
+        self._binding.clear_binding_inputs()
+        self._binding.clear_binding_outputs()
+        self._inputs = {
+            name: ort.OrtValue.ortvalue_from_numpy(np.array(array, self._types[name], order="C"), device, 0)
+            for name, array in feed.items()
+        }
+        for name, value in self._inputs.items():
+            self._binding.bind_ortvalue_input(name, value)
+        for name in wanted:
+            self._binding.bind_output(name, device)
+        self._session.run_with_iobinding(self._binding)
+        self._outputs = list(self._binding.get_outputs())
+        # What the run has made becomes the buffer for the next ones.
+        for name, value in zip(wanted, self._outputs, strict=True):
+            self._binding.bind_ortvalue_output(name, value)
+        self._shapes = shapes
+        return [output.numpy() for output in self._outputs]
+
+
+def warm_up(network: Network) -> None:
+    """Run the network as it will be run, on made-up input: once, on other input, and once more.
+
+    Raises:
+        ModelError: what comes out is no number, or is not what belongs to the input.
+        Exception: whatever the provider raises.
+    """
+    random = np.random.default_rng(0)
+    one, other = ({each.name: _noise(each, random) for each in network.get_inputs()} for _ in range(2))
+    first, between, again = (
+        [output.astype(np.float32) for output in network.run(None, feed)] for feed in (one, other, one)
+    )
+    if not all(output.size and np.isfinite(output).all() for output in first):
+        raise ModelError("it computes no numbers")
+    if all(np.array_equal(a, b) for a, b in zip(first, between, strict=True)):
+        raise ModelError("it gives the same for different input")
+    if not all(np.allclose(a, b, atol=0.02, rtol=0.02) for a, b in zip(first, again, strict=True)):
+        raise ModelError("it gives something else for the same input")
+
+
+def _noise(each: Any, random: np.random.Generator) -> Array:
+    shape = [side if isinstance(side, int) and side > 0 else 1 for side in each.shape]
+    return random.random(shape).astype(_TYPES.get(each.type, np.float32))
+
+
+def _open(path: Path, rung: Rung, threads: int) -> Any:
+    options = ort.SessionOptions()
+    options.log_severity_level = _SILENT  # a rung that does not work is an ordinary thing here
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    if rung.provider == "DmlExecutionProvider":
+        options.enable_mem_pattern = False  # DirectML's own condition
+    if rung.bound == "cuda" and hasattr(ort, "preload_dlls"):
+        ort.preload_dlls()
+    folder = rung.options.get("trt_engine_cache_path")
+    if folder:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+    try:
+        if rung.plugin:
+            use_plugin(options, rung)
+            session = ort.InferenceSession(str(path), options)
+        else:
+            session = ort.InferenceSession(
+                str(path), options, providers=[(rung.provider, dict(rung.options))]
+            )
+        session.disable_fallback()
+    except Exception as error:
+        raise ModelError(f"{rung.name} can't load {path.name}: {_first_line(error)}") from error
+    if session.get_providers()[0] != rung.provider:
+        raise ModelError(f"{rung.name} can't be used here: its libraries do not load")
+    return session
+
+
+def _first_line(error: Exception) -> str:
+    lines = str(error).strip().splitlines()
+    return lines[0] if lines else type(error).__name__
