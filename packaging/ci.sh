@@ -4,6 +4,7 @@
 # own without input, and must leave no process behind. Nothing is printed after pytest's closing line.
 #
 #   KAWARI_CI_PYTHON=python3.12 packaging/ci.sh    # with another Python
+#   KAWARI_CI_PATIENCE=4 packaging/ci.sh           # time limits times 4, on a busy machine
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export KAWARI_CI=1 PYTHONUNBUFFERED=1 PYTHONFAULTHANDLER=1 QT_QPA_PLATFORM="${QT_QPA_PLATFORM:-offscreen}"
@@ -12,7 +13,7 @@ python=${KAWARI_CI_PYTHON:-python3}
 
 # step SECONDS NAME COMMAND…
 step() {
-    local limit=$1 name=$2 began=$SECONDS status=0 session
+    local limit=$(($1 * ${KAWARI_CI_PATIENCE:-1})) name=$2 began=$SECONDS status=0 session
     shift 2
     echo "== $name"
     setsid timeout --foreground --kill-after=10 "$limit" "$@" </dev/null &
