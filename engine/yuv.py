@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from av.video.frame import VideoFrame
-from av.video.reformatter import Interpolation
+from av.video.reformatter import Interpolation, VideoReformatter
 
 from engine.hdr import Transfer, tone_map
 from engine.types import Image
@@ -49,7 +49,7 @@ class ColourTags:
 
     @property
     def sdr(self) -> ColourTags:
-        """The tags after `to_bgr`: BT.709 where the picture was HDR."""
+        """The tags after `Converter.to_bgr`: BT.709 where the picture was HDR."""
         return ColourTags(BT709, LIMITED, BT709, BT709) if self.hdr else self
 
     def said(self, height: int) -> ColourTags:
@@ -59,49 +59,64 @@ class ColourTags:
         return replace(self, matrix=self.matrix if known else guess, range=self.range or LIMITED)
 
 
-def to_bgr(frame: VideoFrame, tags: ColourTags, width: int | None = None, height: int | None = None) -> Image:
-    """A decoded frame as uint8, H×W×3, BGR, full range; scaled if a size is given.
+class Converter:
+    """Converts frames both ways; not thread-safe, since it keeps swscale's context.
 
-    Pictures of more than 8 bits are rounded; HDR (PQ, HLG) is tone-mapped to BT.709.
+    One context on one thread: a frame's own `reformat` makes a new one for each frame, with a pool of
+    threads that outlives it (PyAV 18).
     """
-    if frame.format.is_rgb or frame.format.has_palette:
-        bgr = frame.reformat(width, height, "bgr24", interpolation=_EXACT)
-        return _pixels(bgr)
-    said = tags.said(frame.height)
-    rgb = frame.reformat(
-        width,
-        height,
-        "rgb48le" if tags.hdr else "bgr24",
-        src_colorspace=said.matrix,
-        src_color_range=said.range,
-        dst_color_range=FULL,
-        interpolation=_EXACT,
-    )
-    if tags.hdr:
-        return tone_map(np.asarray(rgb.to_ndarray(), np.uint16), tags.hdr)
-    return _pixels(rgb)
 
+    def __init__(self) -> None:
+        self._scaler = VideoReformatter()
 
-def from_bgr(image: Image, pixel_format: str, tags: ColourTags) -> VideoFrame:
-    """A picture ready for an encoder, tagged; the inverse of `to_bgr` for SDR pictures.
+    def to_bgr(
+        self, frame: VideoFrame, tags: ColourTags, width: int | None = None, height: int | None = None
+    ) -> Image:
+        """A decoded frame as uint8, H×W×3, BGR, full range; scaled if a size is given.
 
-    Args:
-        image: uint8, H×W×3, BGR.
-        pixel_format: FFmpeg's name, for example `yuv420p`.
-        tags: of the stream to write; gaps are filled as `ColourTags.said` does.
-    """
-    frame = VideoFrame.from_ndarray(np.ascontiguousarray(image), "bgr24")
-    said = tags.said(image.shape[0])
-    out = frame.reformat(
-        format=pixel_format,
-        src_color_range=FULL,
-        dst_colorspace=said.matrix,
-        dst_color_range=said.range,
-        interpolation=_EXACT,
-    )
-    out.colorspace, out.color_range = tags.matrix, tags.range
-    out.color_primaries, out.color_trc = tags.primaries, tags.transfer
-    return out
+        Pictures of more than 8 bits are rounded; HDR (PQ, HLG) is tone-mapped to BT.709.
+        """
+        if frame.format.is_rgb or frame.format.has_palette:
+            return _pixels(
+                self._scaler.reformat(frame, width, height, "bgr24", interpolation=_EXACT, threads=1)
+            )
+        said = tags.said(frame.height)
+        rgb = self._scaler.reformat(
+            frame,
+            width,
+            height,
+            "rgb48le" if tags.hdr else "bgr24",
+            src_colorspace=said.matrix,
+            src_color_range=said.range,
+            dst_color_range=FULL,
+            interpolation=_EXACT,
+            threads=1,
+        )
+        if tags.hdr:
+            return tone_map(np.asarray(rgb.to_ndarray(), np.uint16), tags.hdr)
+        return _pixels(rgb)
+
+    def from_bgr(self, image: Image, pixel_format: str, tags: ColourTags) -> VideoFrame:
+        """A picture ready for an encoder, tagged; the inverse of `to_bgr` for SDR pictures.
+
+        Args:
+            image: uint8, H×W×3, BGR.
+            pixel_format: FFmpeg's name, for example `yuv420p`.
+            tags: of the stream to write; gaps are filled as `ColourTags.said` does.
+        """
+        said = tags.said(image.shape[0])
+        out = self._scaler.reformat(
+            VideoFrame.from_ndarray(np.ascontiguousarray(image), "bgr24"),
+            format=pixel_format,
+            src_color_range=FULL,
+            dst_colorspace=said.matrix,
+            dst_color_range=said.range,
+            interpolation=_EXACT,
+            threads=1,
+        )
+        out.colorspace, out.color_range = tags.matrix, tags.range
+        out.color_primaries, out.color_trc = tags.primaries, tags.transfer
+        return out
 
 
 def _pixels(frame: VideoFrame) -> Image:

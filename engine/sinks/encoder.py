@@ -14,7 +14,7 @@ from av.video.frame import VideoFrame
 from av.video.stream import VideoStream
 
 from engine.types import Image
-from engine.yuv import ColourTags, from_bgr
+from engine.yuv import ColourTags, Converter
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +74,7 @@ class VideoTrack:
 
     def __init__(self, container: OutputContainer, codec: Codec, video: VideoFormat) -> None:
         self._container = container
+        self._convert = Converter()
         self._video = video
         odd = bool(video.width % 2 or video.height % 2) and not codec.odd_sizes
         full = codec.full_chroma and (video.full_chroma or odd)
@@ -102,7 +103,7 @@ class VideoTrack:
         if image.shape[:2] != (self._video.height, self._video.width):
             raise ValueError(f"picture of {image.shape[:2]} in a track of {self._video}")
         if self._palette is None:
-            frame = from_bgr(image, self._pixels, self._video.tags)
+            frame = self._convert.from_bgr(image, self._pixels, self._video.tags)
         else:
             frame = VideoFrame.from_ndarray(image, "bgr24")
         frame.pts, frame.time_base = pts, self._video.time_base

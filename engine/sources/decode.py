@@ -18,7 +18,7 @@ from av.video.stream import VideoStream
 
 from engine.errors import InputError
 from engine.types import Image
-from engine.yuv import ColourTags, to_bgr
+from engine.yuv import ColourTags, Converter
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +101,7 @@ class ClipDecoder:
 
     def __init__(self, path: Path) -> None:
         self.unreadable = 0
+        self._convert = Converter()
         self._container = open_container(path)
         try:
             self._stream = video_stream(self._container, path)
@@ -181,12 +182,12 @@ class ClipDecoder:
         tags = ColourTags.of(frame)
         width, height = turn.size(frame.width, frame.height)
         if (width, height) == (info.width, info.height):
-            return turn.apply(to_bgr(frame, tags))
+            return turn.apply(self._convert.to_bgr(frame, tags))
         # width of a pixel relative to one of the first frame's
         stretch = turn.aspect(self._stream.codec_context.sample_aspect_ratio) / info.sample_aspect
         scale = min(info.width / float(width * stretch), info.height / height)
         fitted = max(1, round(width * float(stretch) * scale)), max(1, round(height * scale))
-        image = turn.apply(to_bgr(frame, tags, *turn.size(*fitted)))
+        image = turn.apply(self._convert.to_bgr(frame, tags, *turn.size(*fitted)))
         x, y = (info.width - fitted[0]) // 2, (info.height - fitted[1]) // 2
         canvas = np.zeros((info.height, info.width, 3), np.uint8)
         canvas[y : y + fitted[1], x : x + fitted[0]] = image

@@ -6,6 +6,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
+import psutil
 import pytest
 from PIL import Image as PillowImage
 
@@ -216,3 +217,14 @@ def test_joined_transport_stream_keeps_its_frames_fitted_and_its_times_growing(t
     # 128×64 in 96×64: bars of eight rows above and below
     assert frames[-1].image[:6].max() == 0
     assert frames[-1].image[12:50].min() > 10
+
+
+def test_reading_many_frames_makes_no_threads(tmp_path: Path) -> None:
+    source = FileSource(write_clip(tmp_path / "m.mp4", moving(60)))
+    source.open()
+    kept = [source.read() for _ in range(10)]
+    before = psutil.Process().num_threads()
+    kept += [source.read() for _ in range(50)]
+    assert None not in kept
+    assert psutil.Process().num_threads() <= before + 2
+    source.close()
