@@ -105,7 +105,8 @@ class ClipDecoder:
         self._container = open_container(path)
         try:
             self._stream = video_stream(self._container, path)
-            self._stream.thread_type = "AUTO"
+            # FFmpeg's animated PNG decoder hangs on damaged files when it has several threads
+            self._stream.thread_type = "SLICE" if self._stream.codec_context.name == "apng" else "AUTO"
             self._frames = self._decode()
             first = next(self._frames, None)
             if first is None:
