@@ -11,6 +11,7 @@ Needs nothing but numpy, since the virtual-camera worker has to start fast.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import sys
 import threading
@@ -48,8 +49,17 @@ class Ring:
 
     @classmethod
     def create(cls, width: int, height: int, slots: int = 4) -> Ring:
-        """A new ring; its card is black. The name is free again after `unlink`, or when this process dies."""
+        """A new ring; its card is black. The name is free again after `unlink`, or when this process dies.
+
+        Raises:
+            OSError: there is not enough shared memory.
+        """
         size = _HEADER_BYTES + (slots + 1) * width * height * 3
+        if sys.platform == "linux":
+            # tmpfs promises any size; the process would be killed when it writes beyond what there is.
+            room = os.statvfs("/dev/shm")  # noqa: S108
+            if room.f_bavail * room.f_frsize < size:
+                raise OSError(errno.ENOSPC, f"{size >> 20} MiB of shared memory are needed")
         # macOS allows 31 characters.
         memory = SharedMemory(f"kawari_{os.urandom(6).hex()}", create=True, size=size)
         header = np.ndarray(_FIELDS, np.int64, memory.buf)

@@ -81,6 +81,7 @@ class VirtualCamera:
         Raises:
             DeviceError: there is no such virtual camera, it is busy, or it can't be opened.
         """
+        self.close()
         device, backend = self._device, self._backend
         if backend != "memory":
             found = find_virtual_camera(device)
@@ -97,7 +98,13 @@ class VirtualCamera:
     def _start(self, device: str | None, backend: str | None, size: tuple[int, int]) -> Failure | None:
         # Drivers take 4:2:0 video: even sizes only.
         width, height = (max(2, side // 2 * 2) for side in size)
-        self._ring = Ring.create(width, height)
+        try:
+            self._ring = Ring.create(width, height)
+        except OSError as error:
+            raise DeviceError(
+                f"There is no room for the virtual camera's pictures: {error.strerror}",
+                "Choose a smaller picture size, or make /dev/shm larger",
+            ) from error
         fit_into(
             draw_card(width, height, "panic") if self._card is None else self._card,
             self._ring.card,

@@ -173,6 +173,14 @@ def test_no_device_is_an_error_with_a_remedy() -> None:
         VirtualCamera().write(output(1))
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the system itself refuses")
+def test_too_little_shared_memory_is_an_error_not_a_crash() -> None:
+    camera = VirtualCamera("nowhere", size=(400_000, 400_000), backend="memory")
+    with pytest.raises(DeviceError, match="smaller picture size"):
+        camera.open(STREAM)
+    assert camera.status is None
+
+
 def test_nothing_is_left_behind(viewer: Viewer) -> None:
     threads = set(threading.enumerate())
     for _ in range(3):
