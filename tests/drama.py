@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from engine.config import DelayConfig, GuardConfig, GuardPolicy, HealthConfig, SessionConfig, SwapConfig, Who
 from engine.dispatch import Route
@@ -47,7 +47,7 @@ class SeeingTracker(ScriptedTracker):
         self.met: set[int] = set()
 
     def update(self, frame: Frame) -> tuple[Face, ...]:
-        here = {one.id for one in self.world.people if one.there}
+        here = {one.id for one in self.world.at(frame.image)}
         self.met &= here
         wanted, self.script.blind = self.script.blind, self.script.blind and here <= self.met
         try:
@@ -149,25 +149,12 @@ class Witness:
                     )
 
 
-@dataclass
-class LoggedWorld(World):
-    """Remembers who was where in each picture."""
-
-    log: dict[int, tuple[Image, list[Person]]] = field(default_factory=dict)
-
-    def picture(self) -> Image:
-        image = super().picture()
-        people = [Person(one.id, one.x, one.y, one.width) for one in self.people if one.there]
-        self.log[id(image)] = (image, people)
-        return image
-
-
 class Drama:
     """One session, one list of faults."""
 
     def __init__(self, seed: int, faults: list[Fault], policy: GuardPolicy) -> None:
         self.threads = SimThreads(seed)
-        self.world = LoggedWorld([Person(1, 34, 36, 28), Person(2, 76, 36, 22, there=False)])
+        self.world = World([Person(1, 34, 36, 28), Person(2, 76, 36, 22, there=False)])
         self.script = Script(sleep=self.threads.sleep)
         self.source = SimSource(self.world, self.threads)
         self.sink, self.other = Witness(self), Witness(self, "other")

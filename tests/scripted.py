@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 
 import cv2
@@ -79,6 +79,11 @@ class World:
     width: int = WIDTH
     height: int = HEIGHT
     tick: int = 0
+    log: dict[int, tuple[Image, list[Person]]] = field(default_factory=dict)
+
+    def at(self, image: Image) -> list[Person]:
+        """Who is where in a picture of this world."""
+        return self.log[id(image)][1]
 
     def picture(self) -> Image:
         self.tick += 1
@@ -87,6 +92,8 @@ class World:
         for person in self.people:
             if person.there:
                 person.paint(image)
+        # The picture is kept, so that no other one can get its id.
+        self.log[id(image)] = (image, [replace(one) for one in self.people if one.there])
         return image
 
 
@@ -148,7 +155,7 @@ class ScriptedTracker:
             raise RuntimeError("scripted")
         due = self._count % max(self.quality.detect_every, 1) == 0 or not self._known
         self._count += 1
-        here = {person.id: person for person in self.world.people if person.there}
+        here = {person.id: person for person in self.world.at(frame.image)}
         self._known &= here.keys()
         if self.script.blind:
             self._known.clear()

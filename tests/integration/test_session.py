@@ -57,8 +57,9 @@ class Stage:
         return self.sink.problems + [
             f"{output.frame.id} {output.shown} {output.reason}"
             for output in self.sink.outputs
-            for person in self.world.people
-            if output.frame.image is not output.image and shows(output.image, output.frame.image, person)
+            if output.image is not output.frame.image
+            for person in self.world.at(output.frame.image)
+            if shows(output.image, output.frame.image, person)
         ]
 
 
@@ -296,11 +297,10 @@ def test_panic_covers_while_the_model_hangs():
 
 def test_the_source_can_be_switched():
     stage = Stage()
-    other = World([Person(7, x=60, width=22)])
     with stage.session as session:
         stage.swapped()
-        stage.world.people[:] = other.people
-        second = WorldSource(other)
+        stage.world.people[:] = [Person(7, x=60, width=22)]
+        second = WorldSource(stage.world)
         session.switch_source(second)
         stage.swapped()
         stage.until(lambda: session.state is State.RUNNING)
