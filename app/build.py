@@ -89,8 +89,7 @@ def make_pipeline(
     from engine.build import choice_for, make_tracker
     from engine.pipeline import Pipeline, Plan
 
-    choice, strict = choice_for(swap.who)
-    plan = Plan({"": identity}, choice, swap.strength, guard, strict=strict)
+    plan = Plan({0: identity}, choice_for(swap.who), swap.strength, guard)
     return Pipeline(make_tracker(), swapper, plan, marker=_marker(swapper.name, badge))
 
 

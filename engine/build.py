@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from engine.choice import Everyone, Largest
 from engine.config import SwapConfig, Who
 from engine.events import Report
 from engine.pipeline import Marker, Pipeline, Plan
 from engine.swap.base import Swapper
-from engine.track.base import Choice, FaceTracker
+from engine.track.base import FaceTracker
+from engine.track.choice import FaceChoice, Which
 from engine.types import Image
 
 
@@ -55,8 +55,6 @@ def make_tracker() -> FaceTracker:
     return tracker
 
 
-def choice_for(who: Who) -> tuple[Choice, bool]:
-    """The choice that a word stands for, and whether any face that appears would be wanted."""
-    if who is Who.ALL:
-        return Everyone(), True
-    return Largest(), False
+def choice_for(who: Who) -> FaceChoice:
+    """The choice that a word stands for; for CHOSEN nobody, until somebody is chosen."""
+    return FaceChoice({Who.LARGEST: Which.LARGEST, Who.ALL: Which.ALL, Who.CHOSEN: Which.PERSONS}[who])

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from engine.blend.paste import paste
 from engine.cards import Cards
-from engine.choice import Everyone
 from engine.config import GuardConfig, GuardPolicy
 from engine.cover import cover_picture, cover_regions
 from engine.events import Report, silent
@@ -22,7 +21,8 @@ from engine.guard import Evidence, Guard, Verdict
 from engine.proof import replaced
 from engine.quality import LADDER, Quality
 from engine.swap.base import FaceSwap, Swapper
-from engine.track.base import Box, Choice, FaceTracker
+from engine.track.base import Box, FaceTracker
+from engine.track.choice import Chooser, FaceChoice, Which
 from engine.types import Face, Frame, Image, Output, Shown
 
 _FORGET_S = 3.0
@@ -42,22 +42,21 @@ class Plan:
     """What the next frame is made with; replaced as a whole, so that no frame sees half a change.
 
     Attributes:
-        identities: name → prepared identity; the names are those that the choice gives.
-        choice: which faces are swapped, with whom; faces left out are shown as they are.
+        identities: prepared identities by the source numbers that the choice gives.
+        choice: which faces are swapped, with whom; faces left out are shown as they are. All is the
+            safest.
         strength: 0..1, see `FaceSwap.patch`.
         guard: the leak guard's settings.
         quality: hints from the controller.
         panic: only the card leaves.
-        strict: any face that appears would be wanted.
     """
 
-    identities: Mapping[str, Any] = field(default_factory=dict)
-    choice: Choice = field(default_factory=Everyone)
+    identities: Mapping[int, Any] = field(default_factory=dict)
+    choice: FaceChoice = field(default_factory=lambda: FaceChoice(Which.ALL))
     strength: float = 0.8
     guard: GuardConfig = field(default_factory=GuardConfig)
     quality: Quality = LADDER[0]
     panic: bool = False
-    strict: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +111,8 @@ class Pipeline:
         self._plan_lock = threading.Lock()
         self._mark_lock = threading.Lock()
         self._guard = Guard(plan.guard)
+        self._chooser = Chooser(plan.choice)
+        self._strict = True
         self._follows: dict[int, _Follow] = {}
         self._safe: Output | None = None
         self._safe_s = 0.0
@@ -183,14 +184,16 @@ class Pipeline:
         if scene != self._judged:
             self._judged = scene
             self._guard.reset()
+            self._chooser = Chooser()
             self._follows.clear()
-        wanted, failed = self._choose(plan, sight)
+        wanted, failed = self._choose(plan, sight, now_s)
+        self._strict = _strict(plan.choice, sight.faces)
         clock.lap("choose")
         image = sight.frame.image.copy()
         swapped = self._swap(plan, sight, wanted, image, clock, now_s)
         evidence = Evidence(
             now_s, sight.faces, wanted.keys(), swapped, sight.looked, sight.doubtful,
-            sight.failed or failed, plan.strict,
+            sight.failed or failed, self._strict,
         )  # fmt: skip
         verdict = self._guard.judge(evidence)
         if plan.panic:
@@ -214,7 +217,7 @@ class Pipeline:
     def _tracking_quality(self) -> Quality:
         """The controller's hints, with a look at every frame where the guard needs one."""
         plan = self._plan
-        if plan.strict or self._guard.wants_look:
+        if self._strict or self._guard.wants_look:
             return replace(plan.quality, detect_every=1)
         return plan.quality
 
@@ -223,11 +226,12 @@ class Pipeline:
         if hasattr(part, "quality"):
             part.quality = quality
 
-    def _choose(self, plan: Plan, sight: Sight) -> tuple[Mapping[int, str], bool]:
+    def _choose(self, plan: Plan, sight: Sight, now_s: float) -> tuple[Mapping[int, int], bool]:
         if sight.failed:
             return {}, False
         try:
-            chosen = plan.choice.select(sight.frame.image, sight.faces)
+            self._chooser.choice = plan.choice
+            chosen = self._chooser.select(sight.faces, now_s)
             self._recovered("choose")
         except Exception as error:  # noqa: BLE001
             self._failed("choose", error)
@@ -238,24 +242,24 @@ class Pipeline:
         self,
         plan: Plan,
         sight: Sight,
-        wanted: Mapping[int, str],
+        wanted: Mapping[int, int],
         image: Image,
         clock: _Clock,
         now_s: float,
     ) -> list[int]:
         """Swap the wanted faces in `image`; the ids of those that really were."""
         swapped = []
-        source = sight.frame.image
+        frame = sight.frame.image
         for face in sight.faces:
-            name = wanted.get(face.id)
-            if name is None or name not in plan.identities:
+            source = wanted.get(face.id)
+            if source is None or source not in plan.identities:
                 continue
             try:
-                swap = self._follow(face.id, plan.identities[name], now_s)
+                swap = self._follow(face.id, plan.identities[source], now_s)
                 self._give_quality(swap, plan.quality)
-                patch = swap.patch(source, face, plan.strength)
+                patch = swap.patch(frame, face, plan.strength)
                 clock.lap("swap")
-                if patch is not None and replaced(source, face, patch):
+                if patch is not None and replaced(frame, face, patch):
                     paste(image, patch)
                     swapped.append(face.id)
                 clock.lap("blend")
@@ -342,6 +346,13 @@ class _Clock:
         now = time.perf_counter_ns()
         self.laps[stage] = self.laps.get(stage, 0.0) + (now - self._last) / 1e6
         self._last = now
+
+
+def _strict(choice: FaceChoice, faces: Sequence[Face]) -> bool:
+    """True if a face that appears now would be wanted, so that the detector must look at every frame."""
+    if choice.which is Which.PERSONS:
+        return not choice.sources.keys() <= {face.id for face in faces}
+    return choice.which is Which.ALL
 
 
 def _seconds(frame: Frame) -> float:

@@ -28,7 +28,7 @@ from engine.stats import Stats
 from engine.supply import SourceGiver
 from engine.swap.base import Swapper
 from engine.threads import Loop, RealThreads, Threads
-from engine.track.base import Choice
+from engine.track.choice import FaceChoice
 from engine.workers import BuildPipeline
 
 _TICK_S = 0.02
@@ -60,7 +60,7 @@ class Session:
         sinks: Sequence[Sink | Route] = (),
         *,
         identity: object | None = None,
-        choice: Choice | None = None,
+        choice: FaceChoice | None = None,
         swapper: Swapper[Any] | None = None,
         marker: Marker | None = None,
         build: BuildPipeline | None = None,
@@ -165,20 +165,20 @@ class Session:
 
     # --- controls --------------------------------------------------------------------------------
 
-    def set_identity(self, identity: object, name: str = "") -> None:
-        """Swap with this prepared identity from the next frame on; `name` as the choice gives it."""
+    def set_identity(self, identity: object, source: int = 0) -> None:
+        """Swap with this prepared identity from the next frame on; `source` as in `FaceChoice`."""
         with self._lock:
-            self._change(identities={**self._plan.identities, name: identity})
+            self._change(identities={**self._plan.identities, source: identity})
 
     def set_strength(self, strength: float) -> None:
         """See `SwapConfig.strength`; raises `UsageError` outside its limits."""
         with self._lock:
             self._change(strength=replace(self.config.swap, strength=strength).strength)
 
-    def set_choice(self, choice: Choice, *, strict: bool = True) -> None:
-        """Swap other faces; `strict` if every face that may appear would be wanted, too."""
+    def set_choice(self, choice: FaceChoice) -> None:
+        """Swap other faces, or other faces with other sources."""
         with self._lock:
-            self._change(choice=choice, strict=strict)
+            self._change(choice=choice)
 
     def set_guard(self, guard: GuardConfig) -> None:
         """Change what leaves instead of an unswapped face."""
@@ -290,10 +290,10 @@ class Session:
         self._bus.report("state", state=state.value, reason=finished.value if finished else "")
 
 
-def _first_plan(config: SessionConfig, identity: object | None, choice: Choice | None) -> Plan:
-    chosen, strict = (choice, True) if choice is not None else choice_for(config.swap.who)
-    identities = {} if identity is None else {"": identity}
-    return Plan(identities, chosen, config.swap.strength, config.guard, strict=strict)
+def _first_plan(config: SessionConfig, identity: object | None, choice: FaceChoice | None) -> Plan:
+    identities = {} if identity is None else {0: identity}
+    chosen = choice_for(config.swap.who) if choice is None else choice
+    return Plan(identities, chosen, config.swap.strength, config.guard)
 
 
 def _route(sink: Sink | Route) -> Route:

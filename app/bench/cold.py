@@ -72,8 +72,7 @@ def child(started: float, photo: Path, path: Path) -> Start:
 
     swapper = make_swapper("mesh")
     identity = swapper.prepare([read_photo(photo)])
-    choice, strict = choice_for(Who.LARGEST)
-    plan = Plan(identities={"": identity}, choice=choice, strict=strict)
+    plan = Plan({0: identity}, choice_for(Who.LARGEST))
     pipeline = build_pipeline(SwapConfig(), marker("mesh"), swapper)(plan, _ignore)
     images = np.load(path)
     first, cpu = None, 0.0

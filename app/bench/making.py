@@ -35,11 +35,10 @@ class Maker:
 
     def pipeline(self, who: Who, meter: Meter) -> Pipeline:
         """A new pipeline with guard and marks, as a session makes it."""
-        choice, strict = choice_for(who)
         return Pipeline(
             MeteredTracker(make_tracker(), meter),
             MeteredSwapper(self.swapper, meter),
-            Plan(identities={"": self.identity}, choice=choice, strict=strict),
+            Plan({0: self.identity}, choice_for(who)),
             marker=MeteredMarker(marker(self.swapper.name), meter),
         )
 

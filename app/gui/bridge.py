@@ -172,8 +172,7 @@ class Bridge(QObject):
         if self._session is not None:
             from engine.build import choice_for
 
-            choice, strict = choice_for(who)
-            self._session.set_choice(choice, strict=strict)
+            self._session.set_choice(choice_for(who))
 
     def set_guard(self, guard: GuardConfig) -> None:
         """Change what is shown instead of an unswapped face."""

@@ -1,11 +1,10 @@
-"""What the pipeline expects of a tracker and of the choice of faces."""
+"""What the pipeline expects of a tracker."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Protocol
 
-from engine.types import Face, Frame, Image
+from engine.types import Face, Frame
 
 Box = tuple[float, float, float, float]
 """x0, y0, x1, y1 in frame pixels."""
@@ -42,12 +41,4 @@ class FaceTracker(Protocol):
 
     def reset(self) -> None:
         """Forget all faces: the next frame comes from another source."""
-        ...
-
-
-class Choice(Protocol):
-    """Decides which faces are swapped, and with whom; used by one thread."""
-
-    def select(self, image: Image, faces: tuple[Face, ...]) -> Mapping[int, str]:
-        """Face id → name of the identity it gets; faces left out are shown as they are."""
         ...

@@ -17,7 +17,7 @@ class Rig:
         self.script = Script()
         tracker, swapper, marker = pipeline_parts(self.world, self.script)
         self.events: list[tuple[str, dict]] = []
-        plan = Plan(identities={"": object()}, guard=GuardConfig(policy=policy, **guard))
+        plan = Plan(identities={0: object()}, guard=GuardConfig(policy=policy, **guard))
         self.pipeline = Pipeline(
             tracker, swapper, plan, marker=marker,
             report=lambda kind, message="", **data: self.events.append((kind, data)),
