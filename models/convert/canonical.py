@@ -10,6 +10,7 @@ from __future__ import annotations
 import io
 import re
 import struct
+import zipfile
 from collections.abc import Iterator
 
 import numpy as np
@@ -65,9 +66,15 @@ def arrays(metadata: bytes) -> dict[str, Array]:
 
 
 def packed(values: dict[str, Array]) -> bytes:
-    """The arrays as an uncompressed .npz, the same to the byte everywhere."""
+    """The arrays as an uncompressed .npz, the same to the byte with every version and system."""
     buffer = io.BytesIO()
-    np.savez(buffer, allow_pickle=False, **values)
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, value in values.items():
+            entry = zipfile.ZipInfo(name + ".npy")
+            entry.create_system = 3
+            array = io.BytesIO()
+            np.lib.format.write_array(array, np.ascontiguousarray(value), version=(1, 0))
+            archive.writestr(entry, array.getvalue())
     return buffer.getvalue()
 
 
