@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linear_sum_assignment
 
 from engine.track.appearance import AppearanceEncoder, Encoder, difference
 from engine.track.pose import head_pose
@@ -126,7 +125,7 @@ class Persons:
                 # Who was here a moment ago and comes back is often half hidden yet.
                 trust = 0.5 if time - person.seen < _RECENT else 1.0
                 cost[i, j] = trust * difference(looks[face.id], person.looks)
-        for i, j in zip(*linear_sum_assignment(cost), strict=True):
+        for i, j in enumerate(_assign(cost)):
             self._since[new[i].id] = time
             if j < len(free):
                 self._links.pop(holders.get(free[j].id, -1), None)
@@ -164,7 +163,7 @@ class Persons:
         cost = np.concatenate([cost, np.repeat(stranger[:, None], len(tracks), 1)], 1)
         ids = [person.id for person in persons] + [-1] * len(tracks)
         now = np.array([ids.index(self._links[track]) for track in tracks])
-        rows, best = linear_sum_assignment(cost)
+        rows, best = np.arange(len(tracks)), _assign(cost)
         wish = {tracks[i]: ids[best[i]] for i in np.flatnonzero(best != now)}
         gain = float(cost[rows, now].sum() - cost[rows, best].sum())
         margin = _CLEARLY * limit * len(wish)
@@ -191,6 +190,18 @@ class Persons:
             person = self._persons[self._links[track]]
             if difference(vector, person.looks) < self._encoder.limit:
                 person.looks = person.looks + np.float32(_LEARN) * (vector - person.looks)
+
+
+def _assign(cost: NDArray[np.float64]) -> NDArray[np.intp]:
+    """The column of each row, each column once, that together cost least; never more rows than columns."""
+    columns: NDArray[np.intp]
+    if len(cost) == 1:
+        columns = cost.argmin(1)
+    else:
+        from scipy.optimize import linear_sum_assignment  # 0.2 s to import: not for one face
+
+        columns = linear_sum_assignment(cost)[1]
+    return columns
 
 
 def _shows(face: Face) -> bool:
