@@ -83,7 +83,7 @@ def write_clip(
 
 def _tone(file: av.container.OutputContainer, track: av.AudioStream, seconds: float, hertz: float) -> None:
     kind = track.codec_context.format.name
-    resampler = av.AudioResampler(kind, "mono", 48000, 1024)
+    resampler = av.AudioResampler(kind, "mono", 48000, track.codec_context.frame_size or 1024)
     samples = np.sin(np.arange(int(seconds * 48000)) * 2 * np.pi * hertz / 48000).astype(np.float32)
     frame = av.AudioFrame.from_ndarray(samples[None] * 0.3, "flt", "mono")
     frame.sample_rate, frame.pts, frame.time_base = 48000, 0, Fraction(1, 48000)

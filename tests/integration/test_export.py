@@ -65,7 +65,9 @@ def shortened(path: Path, folder: Path, frames: int) -> Path:
             return path
         target = folder / path.name
         with av.open(str(target), "w") as out:
-            copies = {s.index: out.add_stream_from_template(s) for s in (video, *source.streams.audio)}
+            copies = {
+                s.index: out.add_stream_from_template(s, opaque=True) for s in (video, *source.streams.audio)
+            }
             out.metadata.update(source.metadata)
             left = frames
             for packet in source.demux([s for s in source.streams if s.index in copies]):
@@ -127,7 +129,7 @@ SHARED_CLIPS = [
 @pytest.mark.shared
 @pytest.mark.parametrize("name", SHARED_CLIPS)
 def test_shared_clips_come_back_the_same(clips: Path, tmp_path: Path, name: str) -> None:
-    source = shortened(clips / name, tmp_path, 25 if "2048" in name else 60)
+    source = shortened(clips / name, tmp_path, 12 if "2048" in name else 30)
     target = tmp_path / f"out{source.suffix}"
     report = export(source, target, identity)
     before, after = compare(source, target, bias=0.8)
@@ -208,6 +210,24 @@ def test_sound_that_the_container_does_not_take_is_encoded(tmp_path: Path, suffi
     assert abs(int(spectrum.argmax()) - 300) <= 1
     assert spectrum[340:].max() < 0.03 * spectrum.max()
     assert 0.25 < np.abs(samples).max() < 0.36
+
+
+@pytest.mark.parametrize(
+    ("suffix", "encoder", "codec"),
+    [
+        (".mp4", "libmp3lame", "mp3"),
+        (".webm", "libopus", "opus"),
+        (".mkv", "flac", "flac"),
+        (".mov", "ac3", "ac3"),
+    ],
+)
+def test_sound_that_the_container_takes_is_copied(
+    tmp_path: Path, suffix: str, encoder: str, codec: str
+) -> None:
+    source = write_clip(tmp_path / "a.mkv", moving(30), sounds=(encoder,))
+    report = export(source, tmp_path / f"o{suffix}", identity)
+    assert [track.replace("float", "") for track in report.audio] == [f"copied ({codec})"]
+    assert look(tmp_path / f"o{suffix}").sound == look(source).sound
 
 
 def test_variable_rate_and_full_range_are_kept(tmp_path: Path) -> None:

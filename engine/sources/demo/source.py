@@ -90,9 +90,8 @@ class DemoSource:
         if self._closed.is_set() or (self._count is not None and number >= self._count):
             return None
         self._next_id = number + 1
-        captured = time.monotonic_ns()
         image = self.picture(number)
-        return Frame(number, captured, image, None if self._realtime else number / self._fps)
+        return Frame(number, time.monotonic_ns(), image, None if self._realtime else number / self._fps)
 
     def picture(self, number: int) -> Image:
         """The picture with this id; only while open."""
@@ -115,5 +114,6 @@ class DemoSource:
 def _grain(size: tuple[int, int], sigma: float, seed: int) -> Image:
     """Noise round 128, larger than a picture, so that a random part of it can be used."""
     width, height = size
-    noise = np.random.default_rng(seed).normal(128, max(sigma, 0), (height + _GRAIN, width + _GRAIN, 3))
-    return np.clip(np.rint(noise), 0, 255).astype(np.uint8)
+    shape = height + _GRAIN, width + _GRAIN, 3
+    noise = np.random.default_rng(seed).standard_normal(shape, np.float32)
+    return cv2.convertScaleAbs(noise, alpha=sigma, beta=128)  # type: ignore[return-value]
