@@ -15,7 +15,7 @@ _MARGIN = 0.35
 _BLOCKS = 6
 """Samples left across a covered face. Eight and fewer across a face are known to defeat
 recognition by people and by networks (Gross et al., "Model-based face de-identification", 2006)."""
-_PICTURE_BLOCKS = 12
+_PICTURE_BLOCKS = 8
 """Samples left across the shorter side of a picture that is covered as a whole."""
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import cv2
 import numpy as np
@@ -104,7 +105,7 @@ class Landmarker:
 
     Args:
         fast: the 468-point model, half the cost: no refined lips and eyes, and the irises are put
-            in the middle of the eyes (no gaze).
+            in the middle of the eyes (no gaze). May be changed at any time.
         threads: of ONNX Runtime; one is the fastest for this network.
 
     Raises:
@@ -112,9 +113,17 @@ class Landmarker:
     """
 
     def __init__(self, *, fast: bool = False, threads: int = 1) -> None:
-        name = "face_landmark_468.onnx" if fast else "face_landmark_478.onnx"
-        self._session = open_session(models.embedded(name), threads=threads)
-        self._fast = fast
+        self._threads = threads
+        self._sessions: dict[bool, Any] = {}
+        self.fast = fast
+        self._session()
+
+    def _session(self) -> Any:
+        """The session of the present model, opened when it is first used."""
+        if self.fast not in self._sessions:
+            name = "face_landmark_468.onnx" if self.fast else "face_landmark_478.onnx"
+            self._sessions[self.fast] = open_session(models.embedded(name), threads=self._threads)
+        return self._sessions[self.fast]
 
     def locate(self, image: Image, region: Region) -> tuple[Points, float]:
         """The landmarks of the face in the region, and the network's confidence.
@@ -130,9 +139,9 @@ class Landmarker:
             float32 (478, 3) in frame pixels, and 0..1.
         """
         tensor = cv2.dnn.blobFromImage(cut(image, region, _SIDE), 1 / 255, swapRB=True)
-        raw, logit = self._session.run(None, {"input_1": tensor})
+        raw, logit = self._session().run(None, {"input_1": tensor})
         points = raw.reshape(-1, 3)
-        if self._fast:
+        if self.fast:
             points = np.concatenate([points, _irises(points)])
         # The network counts from the crop's edge, frames from pixel centres.
         matrix = region.matrix(_SIDE).astype(np.float32)

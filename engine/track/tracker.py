@@ -99,6 +99,8 @@ class Tracker:
         """
         if self._before is not None and self._before.image.shape != frame.image.shape:
             self._tracks = []
+        if self.quality is not None:
+            self._landmarker.fast = self.quality.fast_landmarks
         time = seconds(frame)
         for track in self._tracks:
             track.follow(frame.image, self._before, time, self._options.carry_seconds)

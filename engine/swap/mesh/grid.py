@@ -29,13 +29,14 @@ class Grid:
     height: int
 
     @classmethod
-    def over(cls, points: NDArray[np.float32], frame: tuple[int, int]) -> Grid | None:
+    def over(cls, points: NDArray[np.float32], frame: tuple[int, int], detail: float = 1.0) -> Grid | None:
         """The grid that covers `points` (N, 2) with a cell to spare, cut to the `frame` (width, height).
 
+        `detail`, 0..1, is the share of the most cells along a side that it may have.
         None if nothing of it lies in the frame.
         """
         lo, hi = np.floor(points.min(0)), np.ceil(points.max(0))
-        cell = max(1, int(np.ceil((hi - lo).max() / (CELLS - 3))))
+        cell = max(1, int(np.ceil((hi - lo).max() / (CELLS * detail - 3))))
         lo = np.maximum(lo - cell, -cell).astype(int)
         hi = np.minimum(hi + cell + 1, np.array(frame) + cell).astype(int)
         width, height = (int(n) for n in -(-(hi - lo) // cell))

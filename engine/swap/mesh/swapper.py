@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.identity.photo import SourcePhoto
+from engine.quality import LADDER, Quality
 from engine.swap.mesh.compose import Composer, Geometry
 from engine.swap.mesh.expression import Expression
 from engine.swap.mesh.grid import Grid
@@ -77,6 +78,7 @@ class MeshFaceSwap:
     Attributes:
         intended: (468, 2), frame pixels, where the last patch puts the landmarks; None before the
             first. The quality bench holds it against what is seen in the output.
+        quality: the controller's hints; `grid` and `expression` are heeded.
     """
 
     def __init__(self, identity: MeshIdentity, options: MeshOptions) -> None:
@@ -88,6 +90,7 @@ class MeshFaceSwap:
         self._illumination = Illumination(identity)
         self._expression = Expression()
         self._last: NDArray[np.float32] | None = None
+        self.quality: Quality = LADDER[0]
 
     def patch(self, image: Image, face: Face, strength: float) -> Patch | None:
         """See `engine.swap.base.FaceSwap.patch`. The patch holds the bent background, too."""
@@ -95,14 +98,14 @@ class MeshFaceSwap:
         geometry = self._geometry(face.landmarks, strength)
         if geometry is None:
             return None
-        grid = Grid.over(geometry.after, frame)
+        grid = Grid.over(geometry.after, frame, self.quality.grid)
         if grid is None:
             return None
         self._notice_jump(face)
         self.intended = geometry.after[:SURFACE]
         sample = sample_face(image, geometry.before, geometry.facing)
         gain = self._illumination.update(sample)
-        if self._options.expression:
+        if self._options.expression and self.quality.expression:
             ratio = 1 + (self._expression.update(sample) - 1) * self._options.expression
             gain = gain * ratio[..., None]
         return self._composer.patch(image, grid, geometry, gain)
