@@ -47,6 +47,7 @@ def _write(path: Path, seconds: float) -> None:
     from engine.atomic import replacing
     from engine.config import GuardConfig, SwapConfig
     from engine.identity.demo import demo_photo
+    from engine.identity.library import IdentityLibrary
     from engine.sinks.base import StreamInfo
     from engine.sinks.recorder import Recorder
     from engine.sources.demo import DemoSource
@@ -56,7 +57,8 @@ def _write(path: Path, seconds: float) -> None:
     source = DemoSource(CameraConfig().pixels, _FPS, realtime=False, frames=frames)
     swapper = make_swapper()
     swap = SwapConfig()
-    process = ClipProcess(make_pipeline(swap, GuardConfig(), swapper, swapper.prepare([demo_photo()])))
+    identity = IdentityLibrary().prepare(swapper, [demo_photo()])
+    process = ClipProcess(make_pipeline(swap, GuardConfig(), swapper, identity))
     info = source.open()
     with replacing(path) as partial, Progress() as progress:
         recorder = Recorder(partial, finish=credentials(swapper.name).attach)

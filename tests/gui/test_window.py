@@ -7,10 +7,11 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
+import av
 import numpy as np
 import psutil
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QApplication, QDialog
 from pytestqt.qtbot import QtBot
 
@@ -18,8 +19,9 @@ from app.gui.consent_dialog import ConsentDialog
 from app.gui.face_chooser import FaceChooser
 from app.gui.main_window import MainWindow
 from app.gui.settings import Settings, load
-from app.options import CameraConfig
+from app.options import CameraConfig, OutputConfig
 from engine.config import DelayConfig, GuardPolicy
+from engine.devices import list_virtual_cameras
 from engine.identity.consent import Basis
 from engine.identity.library import IdentityLibrary
 from engine.types import Shown
@@ -38,8 +40,9 @@ def library(tmp_path: Path) -> IdentityLibrary:
 
 
 @pytest.fixture
-def window(qtbot: QtBot, library: IdentityLibrary) -> Iterator[MainWindow]:
-    made = MainWindow(library, settings=Settings(camera=DEMO, delay=PATIENT))
+def window(qtbot: QtBot, library: IdentityLibrary, tmp_path: Path) -> Iterator[MainWindow]:
+    output = OutputConfig(recordings=str(tmp_path))
+    made = MainWindow(library, settings=Settings(camera=DEMO, delay=PATIENT, output=output))
     made.show()
     yield made
     made.close()
@@ -120,6 +123,49 @@ def test_a_camera_that_is_not_there(window: MainWindow, qtbot: QtBot) -> None:
     qtbot.waitUntil(lambda: not window.live.runs, timeout=LONG_MS)
     window.sidebar.camera.select("demo")
     started(window, qtbot)
+
+
+def test_closing_while_it_starts(window: MainWindow, qtbot: QtBot) -> None:
+    qtbot.waitUntil(lambda: bool(window.sources.photos), timeout=LONG_MS)
+    qtbot.mouseClick(window.controls.start, Qt.MouseButton.LeftButton)
+    window.close()
+    assert window.bridge.stats() is None
+
+
+def test_a_recording(window: MainWindow, qtbot: QtBot, tmp_path: Path) -> None:
+    started(window, qtbot)
+    with qtbot.waitSignal(window.bridge.sink_added, timeout=LONG_MS):
+        qtbot.mouseClick(window.sidebar.output.record, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: any(p.stat().st_size > 1000 for p in tmp_path.glob("*.mp4")), timeout=LONG_MS)
+    with qtbot.waitSignal(window.live.saved, timeout=LONG_MS) as saved:
+        qtbot.mouseClick(window.sidebar.output.record, Qt.MouseButton.LeftButton)
+    with av.open(saved.args[0]) as container:
+        assert sum(1 for _ in container.decode(video=0)) > 0
+    assert window.stage.banners.banners()[0].level == "info"
+
+
+def test_a_recording_is_finished_when_the_session_stops(
+    window: MainWindow, qtbot: QtBot, tmp_path: Path
+) -> None:
+    started(window, qtbot)
+    with qtbot.waitSignal(window.bridge.sink_added, timeout=LONG_MS):
+        qtbot.mouseClick(window.sidebar.output.record, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: any(p.stat().st_size > 1000 for p in tmp_path.glob("*.mp4")), timeout=LONG_MS)
+    with qtbot.waitSignal(window.live.saved, timeout=LONG_MS) as saved:
+        stopped(window, qtbot)
+    with av.open(saved.args[0]) as container:
+        assert sum(1 for _ in container.decode(video=0)) > 0
+    assert not window.sidebar.output.record.isChecked()
+
+
+@pytest.mark.skipif(list_virtual_cameras() != [], reason="there is a virtual camera here")
+def test_a_virtual_camera_that_is_not_there(window: MainWindow, qtbot: QtBot) -> None:
+    started(window, qtbot)
+    with qtbot.waitSignal(window.bridge.failed, timeout=LONG_MS):
+        qtbot.mouseClick(window.sidebar.output.virtual_camera, Qt.MouseButton.LeftButton, pos=QPoint(8, 8))
+    qtbot.waitUntil(lambda: not window.sidebar.output.virtual_camera.isChecked(), timeout=LONG_MS)
+    assert window.stage.banners.banners()[0].remedy
+    assert window.live.runs
 
 
 def answer(monkeypatch: pytest.MonkeyPatch, basis: Basis | None) -> list[ConsentDialog]:
