@@ -6,8 +6,9 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from app.options import OutputConfig, add_flags
-from engine.config import GuardConfig, GuardPolicy, SwapConfig
+from app.options import OutputConfig, add_flags, from_flags
+from engine.config import GuardConfig, GuardPolicy, SwapConfig, Who
+from engine.errors import UsageError
 
 if TYPE_CHECKING:
     from engine.identity.library import IdentityLibrary
@@ -36,6 +37,18 @@ def add_swap_flags(
     add_flags(group, SwapConfig, {"swapper": "--swapper", "strength": "--strength", "who": "--who"})
     add_flags(group, GuardConfig, {"policy": "--guard"}, {"policy": guard})
     add_flags(group, OutputConfig, {"badge": "--badge"})
+
+
+def swap_config(args: argparse.Namespace) -> SwapConfig:
+    """What the flags say about the swap.
+
+    Raises:
+        UsageError: they ask for a chosen face; there is nothing here to choose it with.
+    """
+    swap = from_flags(SwapConfig, args)
+    if swap.who is Who.CHOSEN:
+        raise UsageError("A single person can't be chosen on the command line", "Give --who largest or all")
+    return swap
 
 
 def read_photos(args: argparse.Namespace, library: IdentityLibrary) -> Sequence[SourcePhoto]:

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from app import screen
-from app.commands.arguments import add_swap_flags, positive, prepare, read_photos
+from app.commands.arguments import add_swap_flags, positive, prepare, read_photos, swap_config
 from app.console import StatusLine, note, say, write_json
 from app.options import CameraConfig, OutputConfig, add_flags, from_flags
-from engine.config import DelayConfig, GuardConfig, SwapConfig
+from engine.config import DelayConfig, GuardConfig
 from engine.errors import UsageError
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def _window(args: argparse.Namespace) -> int:
 
     read_photos(args, IdentityLibrary())  # complains here, and records the consent
     settings = Settings(
-        swap=from_flags(SwapConfig, args),
+        swap=swap_config(args),
         guard=from_flags(GuardConfig, args),
         delay=from_flags(DelayConfig, args),
         camera=from_flags(CameraConfig, args),
@@ -81,7 +81,7 @@ def _headless(args: argparse.Namespace) -> int:
     from engine.config import SessionConfig
 
     config = SessionConfig(
-        swap=from_flags(SwapConfig, args),
+        swap=swap_config(args),
         guard=from_flags(GuardConfig, args),
         delay=from_flags(DelayConfig, args),
     )

@@ -6,10 +6,10 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from app.commands.arguments import add_swap_flags, prepare
+from app.commands.arguments import add_swap_flags, prepare, swap_config
 from app.console import Progress, as_dict, note, print_json, print_table, say
 from app.options import OutputConfig, from_flags
-from engine.config import GuardConfig, GuardPolicy, SwapConfig
+from engine.config import GuardConfig, GuardPolicy
 from engine.errors import UsageError
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def execute(args: argparse.Namespace) -> int:
 
     if args.output.exists() and not args.overwrite:
         raise UsageError(f"{args.output.name} exists already", "Add --overwrite, or give another name")
-    swap = from_flags(SwapConfig, args)
+    swap = swap_config(args)
     guard = from_flags(GuardConfig, args, empty_after_s=_EMPTY_AFTER_S)
     swapper, identity = prepare(args, swap.swapper)
     process = ClipProcess(

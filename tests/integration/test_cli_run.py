@@ -81,6 +81,7 @@ def test_nothing_is_overwritten_unasked(kawari: Kawari, tmp_path: Path) -> None:
         (["--source", PORTRAIT, "--input", PORTRAIT, "--output", "o.mp4"], 2),
         (["--source", PORTRAIT, "--input", PORTRAIT, "--output", "no/o.png"], 2),
         (["--source", PORTRAIT, "--input", PORTRAIT, "--output", "o.png", "--swapper", "none"], 5),
+        (["--source", PORTRAIT, "--input", PORTRAIT, "--output", "o.png", "--who", "chosen"], 2),
         (["--source", PORTRAIT, "--face", "7", "--input", PORTRAIT, "--output", "o.png"], 3),
     ],
 )
