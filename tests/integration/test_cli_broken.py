@@ -14,6 +14,7 @@ from tests.integration.conftest import Kawari
 pytestmark = pytest.mark.shared
 
 PORTRAIT = portrait_path()
+SOURCE = ["--source", PORTRAIT, "--consent", "public-domain"]
 
 UNUSABLE_PHOTOS = {
     "zero_bytes.jpg": "empty",
@@ -80,7 +81,7 @@ def test_inputs_that_can_not_be_read(
     kawari: Kawari, shared: Path, tmp_path: Path, name: str, suffix: str
 ) -> None:
     output = tmp_path / f"o{suffix}"
-    done = kawari("run", "--source", PORTRAIT, "--input", shared / "data" / name, "--output", output)
+    done = kawari("run", *SOURCE, "--input", shared / "data" / name, "--output", output)
     assert done.returncode == 3, done.stderr
     assert BROKEN_INPUTS[name] in done.stderr
     assert done.stderr.count("\n") == 1
@@ -90,7 +91,7 @@ def test_inputs_that_can_not_be_read(
 @pytest.mark.parametrize("name", ODD_CLIPS)
 def test_odd_clips(kawari: Kawari, clips: Path, tmp_path: Path, name: str) -> None:
     output = tmp_path / "o.mp4"
-    done = kawari("run", "--source", PORTRAIT, "--input", clips / name, "--output", output)
+    done = kawari("run", *SOURCE, "--input", clips / name, "--output", output)
     assert done.returncode == 0, done.stderr
     with av.open(str(output)) as container:
         frames = [(frame.width, frame.height) for frame in container.decode(video=0)]
