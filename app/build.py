@@ -68,6 +68,7 @@ def make_session(
     badge: bool = True,
 ) -> Session:
     """A live session whose every picture is marked, and whose output is looked at once a second."""
+    from app.event_log import EventLog
     from engine.buffers import Policy
     from engine.content.watch import ContentWatch
     from engine.dispatch import Route
@@ -79,6 +80,7 @@ def make_session(
     watch = Route(ContentWatch(cover), Policy.DROP_OLDEST, 1)
     marker = _marker(swapper.name, badge)
     session = Session(config, source, (*sinks, watch), identity=identity, swapper=swapper, marker=marker)
+    session.subscribe(EventLog())
     return session
 
 

@@ -83,6 +83,11 @@ class Decoder(Protocol):
         ...
 
 
+# PyAV 18 crashes when a frame that carries an ICC profile is garbage-collected after its side data was
+# looked at. These codecs attach profiles; none of their containers has a display matrix.
+_WITH_PROFILES = {"png", "apng", "tiff", "libjxl", "libjxl_anim", "webp", "exr"}
+
+
 class ClipDecoder:
     """Any clip FFmpeg reads.
 
@@ -128,7 +133,7 @@ class ClipDecoder:
         self._container.close()
 
     def _setup(self, first: VideoFrame) -> None:
-        stream, turn = self._stream, Turn.of(first)
+        stream, turn = self._stream, self._turn(first)
         width, height = turn.size(first.width, first.height)
         tags = ColourTags.of(first)
         duration = None
@@ -151,6 +156,11 @@ class ClipDecoder:
             has_sound=bool(self._container.streams.audio),
             metadata=dict(self._container.metadata),
         )
+
+    def _turn(self, frame: VideoFrame) -> Turn:
+        if self._stream.codec_context.name in _WITH_PROFILES and frame.rotation == 0:
+            return Turn()
+        return Turn.of(frame)
 
     def _rate(self, first: VideoFrame) -> float:
         rate = self._stream.average_rate or self._stream.guessed_rate or 0
@@ -179,7 +189,7 @@ class ClipDecoder:
         self.unreadable = max(broken, expected - delivered, 0)
 
     def _upright(self, frame: VideoFrame) -> Image:
-        turn, info = Turn.of(frame), self.info
+        turn, info = self._turn(frame), self.info
         tags = ColourTags.of(frame)
         width, height = turn.size(frame.width, frame.height)
         if (width, height) == (info.width, info.height):

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 import time
 from fractions import Fraction
@@ -9,6 +11,7 @@ import numpy as np
 import psutil
 import pytest
 from PIL import Image as PillowImage
+from PIL import ImageCms
 
 from engine.errors import InputError
 from engine.sources.file import FileSource
@@ -228,3 +231,19 @@ def test_reading_many_frames_makes_no_threads(tmp_path: Path) -> None:
     assert None not in kept
     assert psutil.Process().num_threads() <= before + 2
     source.close()
+
+
+def test_pictures_with_a_colour_profile_do_not_crash_the_collector(tmp_path):
+    """A crash would take the whole process: a process of its own looks."""
+    profile = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
+    for mode in ("RGB", "L", "RGBA"):
+        PillowImage.new(mode, (32, 32)).save(tmp_path / f"{mode}.png", icc_profile=profile)
+    code = (
+        "import gc, sys; from engine.sources.file import FileSource\n"
+        "for path in sys.argv[1:]:\n"
+        "    source = FileSource(path); source.open()\n"
+        "    while source.read() is not None: pass\n"
+        "    source.close(); del source; gc.collect()\n"
+    )
+    paths = [str(path) for path in tmp_path.iterdir()]
+    assert subprocess.run([sys.executable, "-c", code, *paths], check=False).returncode == 0
