@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import queue
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from typing import Generic, TypeVar
 
+from engine.buffers import BoundedQueue, Policy
+
 T = TypeVar("T")
-_POLL_S = 0.05
-
-
-class _End:
-    def __init__(self, error: BaseException | None = None) -> None:
-        self.error = error
 
 
 @contextlib.contextmanager
@@ -24,37 +19,31 @@ def ahead(items: Iterable[T], size: int) -> Iterator[Iterator[T]]:
     An exception of the producer is raised where its next item would have been taken. At the end of the
     block the producer has stopped.
     """
-    waiting: queue.Queue[T | _End] = queue.Queue(size)
-    stop = threading.Event()
-
-    def put(item: T | _End) -> bool:
-        while not stop.is_set():
-            with contextlib.suppress(queue.Full):
-                waiting.put(item, timeout=_POLL_S)
-                return True
-        return False
+    waiting: BoundedQueue[T] = BoundedQueue(size, Policy.BLOCK)
+    errors: list[BaseException] = []
 
     def produce() -> None:
         try:
             for item in items:
-                if not put(item):
+                if not waiting.put(item):
                     return
-            put(_End())
         except BaseException as error:  # noqa: BLE001 - handed to the consumer
-            put(_End(error))
+            errors.append(error)
+        finally:
+            waiting.close()
 
     def take() -> Iterator[T]:
-        while not isinstance(item := waiting.get(), _End):
+        while (item := waiting.take()) is not None:
             yield item
-        if item.error is not None:
-            raise item.error
+        if errors:
+            raise errors[0]
 
     thread = threading.Thread(target=produce, name="ahead", daemon=True)
     thread.start()
     try:
         yield take()
     finally:
-        stop.set()
+        waiting.close()
         thread.join()
 
 
@@ -68,34 +57,31 @@ class Behind(Generic[T]):
 
     def __init__(self, consume: Callable[[T], None], size: int) -> None:
         self._consume = consume
-        self._waiting: queue.Queue[T | _End] = queue.Queue(size)
+        self._waiting: BoundedQueue[T] = BoundedQueue(size, Policy.BLOCK)
         self._error: BaseException | None = None
-        self._abandoned = threading.Event()
         self._thread = threading.Thread(target=self._run, name="behind", daemon=True)
 
     def put(self, item: T) -> None:
         """Hand over an item; blocks while `size` items wait."""
-        if self._error is not None:
+        if not self._waiting.put(item) and self._error is not None:
             raise self._error
-        self._waiting.put(item)
 
     def __enter__(self) -> Behind[T]:
         self._thread.start()
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        self._waiting.close()
         if error is not None:
-            self._abandoned.set()
-        self._waiting.put(_End())
+            self._waiting.clear()
         self._thread.join()
         if error is None and self._error is not None:
             raise self._error
 
     def _run(self) -> None:
-        # goes on emptying the queue after a failure, so that nobody waits for room in it
-        while not isinstance(item := self._waiting.get(), _End):
-            if self._error is None and not self._abandoned.is_set():
-                try:
-                    self._consume(item)
-                except BaseException as error:  # noqa: BLE001 - raised again by put and __exit__
-                    self._error = error
+        try:
+            while (item := self._waiting.take()) is not None:
+                self._consume(item)
+        except BaseException as error:  # noqa: BLE001 - raised again by put and __exit__
+            self._error = error
+            self._waiting.close()
