@@ -41,14 +41,15 @@ class Detector:
     def __init__(self, path: Path | None = None, *, min_score: float = 0.6, threads: int = 1) -> None:
         path = path or models.embedded("face_detector_full_range.onnx")
         self._session = open_session(path, threads=threads)
-        if tuple(self._session.get_inputs()[0].shape) != (1, 3, _SIDE, _SIDE):
+        cells = _SIDE // _STRIDE
+        y, x = np.divmod(np.arange(cells * cells), cells)
+        self._anchors = ((np.stack([x, y], 1) + 0.5) * _STRIDE).astype(np.float32)
+        shapes = [tuple(each.shape) for each in self._session.get_outputs()]
+        if shapes != [(1, len(self._anchors), 16), (1, len(self._anchors), 1)]:
             raise ModelError(f"{path.name} is no full-range face detector")
         self._input = self._session.get_inputs()[0].name
         self._min_score = min_score
         self._square = np.zeros((_SIDE, _SIDE, 3), np.uint8)
-        cells = _SIDE // _STRIDE
-        y, x = np.divmod(np.arange(cells * cells), cells)
-        self._anchors = ((np.stack([x, y], 1) + 0.5) * _STRIDE).astype(np.float32)
 
     def detect(self, image: Image, *, min_score: float | None = None) -> list[Detection]:
         """Faces in the picture, the surest first.
