@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from app.options import CameraConfig
 from engine.config import GuardConfig, SessionConfig, SwapConfig
 from engine.errors import InputError
+from engine.events import Report, silent
 
 if TYPE_CHECKING:
     from engine.content.gate import PhotoGate
@@ -85,14 +86,21 @@ def make_session(
 
 
 def make_pipeline(
-    swap: SwapConfig, guard: GuardConfig, swapper: Swapper[Any], identity: object, *, badge: bool = True
+    swap: SwapConfig,
+    guard: GuardConfig,
+    swapper: Swapper[Any],
+    identity: object,
+    *,
+    badge: bool = True,
+    report: Report = silent,
 ) -> Pipeline:
     """The same stages without threads, for files; every picture is marked."""
     from engine.build import choice_for, make_tracker
     from engine.pipeline import Pipeline, Plan
 
     plan = Plan({0: identity}, choice_for(swap.who), swap.strength, guard)
-    return Pipeline(make_tracker(), swapper, plan, marker=_marker(swapper.name, badge))
+    tracker = make_tracker(swap.detector, report)
+    return Pipeline(tracker, swapper, plan, marker=_marker(swapper.name, badge), report=report)
 
 
 def make_virtual_camera(name: str) -> Route:

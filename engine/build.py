@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from engine.config import SwapConfig, Who
-from engine.events import Report
+from engine.events import Report, silent
 from engine.pipeline import Marker, Pipeline, Plan
 from engine.swap.base import Swapper
-from engine.track.base import FaceTracker
+from engine.track.base import FaceDetector, FaceTracker
 from engine.track.choice import FaceChoice, Which
 from engine.types import Image
 
@@ -23,7 +23,7 @@ def build_pipeline(
     """A function that makes the standard pipeline, again and again if it must.
 
     Args:
-        config: names the swapper.
+        config: names the swapper and the detector.
         marker: marks every picture.
         swapper: use this one instead of making it from `config`.
         picture: the user's still picture for `GuardPolicy.PICTURE`.
@@ -34,7 +34,7 @@ def build_pipeline(
         from engine.swap import make_swapper
 
         return Pipeline(
-            make_tracker(),
+            make_tracker(config.detector, report),
             swapper or make_swapper(config.swapper),
             plan,
             marker=marker,
@@ -45,13 +45,24 @@ def build_pipeline(
     return build
 
 
-def make_tracker() -> FaceTracker:
-    """The standard tracker with the embedded models."""
+def make_tracker(detector: str = "", report: Report = silent) -> FaceTracker:
+    """The standard tracker with the embedded models, or with a detector of the catalogue.
+
+    Raises:
+        ModelError: there is no such detector, or nothing here can run it.
+    """
     from engine.track.detector import Detector
     from engine.track.landmarks import Landmarker
     from engine.track.tracker import Tracker
 
-    tracker: FaceTracker = Tracker(Detector(), Landmarker())
+    chosen: FaceDetector = Detector()
+    if detector:
+        from engine.catalog import open_store
+        from engine.folders import home
+        from engine.track.opening import open_detector
+
+        chosen = open_detector(detector, open_store(home()), chosen, report)
+    tracker: FaceTracker = Tracker(chosen, Landmarker())
     return tracker
 
 

@@ -157,6 +157,7 @@ class SwapConfig(Checked):
         0.8, "how far the face's shape goes to the source's", low=0.0, high=1.0, live=True
     )
     who: Who = setting(Who.LARGEST, "which faces are swapped", live=True)
+    detector: str = setting("", "a face detector of the catalogue instead of the built-in one")
 
 
 @dataclass(frozen=True)

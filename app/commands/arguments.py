@@ -35,6 +35,7 @@ def add_swap_flags(
         "--consent", choices=BASES, help="on what ground the face may be used; asked for once and kept"
     )
     add_flags(group, SwapConfig, {"swapper": "--swapper", "strength": "--strength", "who": "--who"})
+    add_flags(group, SwapConfig, {"detector": "--detector"})
     add_flags(group, GuardConfig, {"policy": "--guard"}, {"policy": guard})
     add_flags(group, OutputConfig, {"badge": "--badge"})
 

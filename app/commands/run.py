@@ -50,9 +50,8 @@ def execute(args: argparse.Namespace) -> int:
     swap = swap_config(args)
     guard = from_flags(GuardConfig, args, empty_after_s=_EMPTY_AFTER_S)
     swapper, identity = prepare(args, swap.swapper)
-    process = ClipProcess(
-        make_pipeline(swap, guard, swapper, identity, badge=from_flags(OutputConfig, args).badge)
-    )
+    badge = from_flags(OutputConfig, args).badge
+    process = ClipProcess(make_pipeline(swap, guard, swapper, identity, badge=badge, report=_tell))
     with Progress() as progress:
         finish = credentials(swapper.name).attach
         report = export(args.input, args.output, process, progress=progress, finish=finish)
@@ -69,6 +68,11 @@ def execute(args: argparse.Namespace) -> int:
 
 _EMPTY_AFTER_S = 0.2
 """A clip is looked at frame by frame: nothing is gained by waiting longer to be sure that nobody is there."""
+
+
+def _tell(kind: str, message: str = "", **data: str | int | float | bool) -> None:
+    if kind.startswith(("swapper-", "detector-")):
+        note(f"kawari: {message}")
 
 
 def _print(args: argparse.Namespace, report: ExportReport, process: ClipProcess) -> None:

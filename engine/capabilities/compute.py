@@ -6,10 +6,13 @@ import importlib.metadata
 import importlib.util
 import shutil
 import subprocess
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 from engine.capabilities.isolated import attempt
 from engine.capabilities.probe import Probe, State
+from engine.errors import KawariError
 
 _TRIAL_S = 8.0
 _GPU_EXTRA = 'Install the CUDA libraries: pip install "kawari[gpu]"'
@@ -70,7 +73,17 @@ def providers() -> list[Probe]:
     names = ort.get_available_providers()
     with ThreadPoolExecutor(max(len(names), 1)) as pool:
         answers = list(pool.map(lambda name: attempt(["provider", name], _TRIAL_S), names))
-    return [_provider(name, *answer) for name, answer in zip(names, answers, strict=True)]
+    found = [_provider(name, *answer) for name, answer in zip(names, answers, strict=True)]
+    return found + _plugins()
+
+
+def _plugins() -> list[Probe]:
+    """OpenVINO's plugin, which computes faster on Intel's processors than ONNX Runtime itself."""
+    if importlib.util.find_spec("onnxruntime_ep_openvino") is None:
+        return []
+    works, detail = attempt(["plugin"], _TRIAL_S)
+    remedy = "" if works else "Run: pip install -U onnxruntime-ep-openvino"
+    return [Probe("provider OpenVINO", State.OK if works else State.MISSING, detail, remedy, optional=True)]
 
 
 def _provider(name: str, works: bool, detail: str) -> Probe:
@@ -110,3 +123,28 @@ def cupy() -> list[Probe]:
     if works:
         return [Probe("cupy", State.OK, detail, optional=True)]
     return [Probe("cupy", State.MISSING, detail, _GPU_EXTRA, optional=True)]
+
+
+def user_models() -> list[Probe]:
+    """The models that the user has added: what each last ran on, and why not on something faster."""
+    from engine import folders
+    from engine.catalog import open_store
+    from engine.catalog.opening import read_notes
+
+    try:
+        store = open_store(folders.home())
+        names = [name for name in store.catalogue if store.installed(name) is not None]
+    except KawariError as error:
+        return [Probe("models", State.WARNING, error.message, error.remedy, optional=True)]
+    notes = read_notes(store.folder)
+    return [_model(name, notes.get(name)) for name in names]
+
+
+def _model(name: str, note: Mapping[str, Any] | None) -> Probe:
+    if note is None:
+        return Probe(f"model {name}", State.OK, "installed; it has not been run yet", optional=True)
+    refused = "; ".join(f"not {rung}: {why}" for rung, why in note["refused"].items())
+    if not note["rung"]:
+        return Probe(f"model {name}", State.WARNING, f"nothing here can run it: {refused}", optional=True)
+    detail = f"last ran on {note['rung']}"
+    return Probe(f"model {name}", State.OK, f"{detail} ({refused})" if refused else detail, optional=True)

@@ -91,6 +91,20 @@ def try_provider(name: str) -> tuple[bool, str]:
     return True, "a model was run on it"
 
 
+def try_plugin() -> tuple[bool, str]:
+    """Compute with OpenVINO's plugin."""
+    import numpy as np
+    import onnxruntime as ort
+
+    from engine.runtime.providers import OPENVINO_PLUGIN, use_plugin
+
+    options = ort.SessionOptions()
+    use_plugin(options, OPENVINO_PLUGIN)
+    session = ort.InferenceSession(tiny_model(), options)
+    (result,) = session.run(None, {"x": np.ones((1, 1, 4, 4), np.float32)})
+    return bool(np.allclose(result, 9, atol=0.1)), "a model was run on its plugin"
+
+
 def try_cupy() -> tuple[bool, str]:
     """Compute on the GPU with CuPy."""
     import cupy
@@ -100,10 +114,11 @@ def try_cupy() -> tuple[bool, str]:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Do one trial: `provider NAME` or `cupy`."""
+    """Do one trial: `provider NAME`, `plugin` or `cupy`."""
     answer: dict[str, Any]
     try:
-        ok, detail = try_provider(arguments[1]) if arguments[0] == "provider" else try_cupy()
+        trials = {"plugin": try_plugin, "cupy": try_cupy}
+        ok, detail = try_provider(arguments[1]) if arguments[0] == "provider" else trials[arguments[0]]()
         answer = {"ok": ok, "detail": detail}
     except Exception as error:  # noqa: BLE001 — whatever a driver raises is the finding
         text = str(error).strip().splitlines()

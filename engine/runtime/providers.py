@@ -49,6 +49,7 @@ class Rung:
 
 
 CPU = Rung("CPU", "CPUExecutionProvider")
+OPENVINO_PLUGIN = Rung("OpenVINO", _OPENVINO, half=True, bound="", plugin=True)
 
 
 def ladder(

@@ -1,13 +1,21 @@
-"""What the pipeline expects of a tracker."""
+"""What the pipeline expects of a tracker, and the tracker of a detector."""
 
 from __future__ import annotations
 
 from typing import Protocol
 
-from engine.types import Face, Frame
+from engine.types import Detection, Face, Frame, Image
 
 Box = tuple[float, float, float, float]
 """x0, y0, x1, y1 in frame pixels."""
+
+
+class FaceDetector(Protocol):
+    """Finds faces in whole pictures; used by one thread."""
+
+    def detect(self, image: Image, *, min_score: float | None = None) -> list[Detection]:
+        """Faces in the picture, the surest first; `min_score` overrides the detector's own threshold."""
+        ...
 
 
 class FaceTracker(Protocol):

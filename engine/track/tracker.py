@@ -15,8 +15,8 @@ import numpy as np
 from engine.quality import Quality
 from engine.track.acquire import acquire
 from engine.track.appearance import Encoder
-from engine.track.base import Box
-from engine.track.detector import Detector, iou
+from engine.track.base import Box, FaceDetector
+from engine.track.detector import iou
 from engine.track.landmarks import Landmarker
 from engine.track.persons import Persons
 from engine.track.smoothing import SmoothingOptions
@@ -64,7 +64,7 @@ class Tracker:
 
     def __init__(
         self,
-        detector: Detector,
+        detector: FaceDetector,
         landmarker: Landmarker,
         options: TrackOptions | None = None,
         encoder: Encoder | None = None,

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from engine.catalog.opening import Opener
 from engine.catalog.store import Store
 from engine.config import SessionConfig, SwapConfig, Who
 from engine.errors import ModelError
@@ -25,13 +26,17 @@ from engine.runtime.providers import Rung
 from engine.session import Session
 from engine.swap.fallback import FallbackSwapper
 from engine.swap.mesh import MeshSwapper
-from engine.swap.neural.opening import Opener, open_neural
+from engine.swap.neural.opening import open_neural
+from engine.track.choice import FaceChoice, Which
 from engine.types import Frame, Shown
 from tests.scripted import CheckingSink, Person, Script, ScriptedTracker, World, WorldSource
 from tests.unit.swap.faces import photo
 
 pytestmark = pytest.mark.shared
-BIG = World([Person(1, 240, 180, 120)], 480, 360)
+
+
+def world() -> World:
+    return World([Person(1, 240, 180, 120)], 480, 360)
 
 
 class Failing:
@@ -75,7 +80,7 @@ def failing(monkeypatch: pytest.MonkeyPatch) -> Failing:
         Rung("small", "CPUExecutionProvider", only_memory=True),
         Rung("sure", "CPUExecutionProvider"),
     )
-    monkeypatch.setattr("engine.swap.neural.opening.ladder", lambda **_: rungs)
+    monkeypatch.setattr("engine.catalog.opening.ladder", lambda **_: rungs)
     return Failing()
 
 
@@ -90,8 +95,11 @@ class Run:
     def __init__(self, swapper: FallbackSwapper) -> None:
         self.events: list[tuple[str, str]] = []
         identity = swapper.prepare([photo()])
-        tracker = ScriptedTracker(BIG, Script())
-        self.pipeline = Pipeline(tracker, swapper, Plan({"": identity}), report=self.note)
+        self.world = world()
+        tracker = ScriptedTracker(self.world, Script())
+        self.pipeline = Pipeline(
+            tracker, swapper, Plan({0: identity}, FaceChoice(Which.ALL)), report=self.note
+        )
         self.swapper = swapper
         self.clock = itertools.count()
 
@@ -99,7 +107,7 @@ class Run:
         self.events.append((kind, str(data.get("rung", message))))
 
     def frame(self) -> np.ndarray:
-        image = BIG.picture()
+        image = self.world.picture()
         output = self.pipeline.process(Frame(next(self.clock), 0, image, next(self.clock) / 30))
         assert output.shown is Shown.SWAPPED, output.reason
         return output.image
@@ -192,8 +200,8 @@ def test_the_embedding_is_computed_once_per_source(
     library = IdentityLibrary(tmp_path, ConsentStore(tmp_path / "consent"))
     for one in sources:
         library.consents.give(one.digest, Basis.FICTIONAL)
-    world = World([Person(1, 240, 180, 120)], 480, 360)
-    sink = CheckingSink(world, keep=1)
+    scene = world()
+    sink = CheckingSink(scene, keep=1)
     count = [0]
 
     def counted(output: Any) -> None:
@@ -202,12 +210,12 @@ def test_the_embedding_is_computed_once_per_source(
     sink.write = counted  # type: ignore[method-assign]
 
     def build(plan: Plan, report: Report) -> Pipeline:
-        return Pipeline(ScriptedTracker(world, Script()), swapper, plan, report=report)
+        return Pipeline(ScriptedTracker(scene, Script()), swapper, plan, report=report)
 
     before = failing.runs.get("w600k_r50", 0)
     config = SessionConfig(swap=SwapConfig(who=Who.ALL))
     first = library.prepare(swapper, [sources[0]])
-    with Session(config, WorldSource(world, fps=200), [sink], identity=first, build=build) as session:
+    with Session(config, WorldSource(scene, fps=200), [sink], identity=first, build=build) as session:
         switches = {100: 1, 200: 0}
         deadline = time.monotonic() + 60
         while count[0] < 300:
