@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.identity.photo import SourcePhoto
-from engine.swap.mesh.pixels import blurred, shrunk, stretched
+from engine.swap.mesh.pixels import BGR_TO_LUMINANCE, blurred, shrunk, stretched
 from engine.swap.mesh.regions import Plane, regions
 from engine.swap.mesh.shape import smoothstep
 from engine.swap.mesh.unwrap import SIZE, View, unwrap
@@ -18,6 +18,8 @@ from engine.types import Image
 
 MIRRORED = 1e-2
 """Weight of the mirrored face against the direct view: it only fills what no photo shows."""
+TINT_EVENED = 0.75
+"""How far the tint of the skin is drawn towards its median."""
 
 
 @dataclass(frozen=True)
@@ -155,14 +157,26 @@ def _evenly_lit(colour: NDArray[np.float32]) -> NDArray[np.float32]:
             for channel in np.moveaxis(difference, 2, 0)
         ]
     )
-    luminance = smooth @ np.array([0.114, 0.587, 0.299], np.float32)
+    luminance = smooth @ BGR_TO_LUMINANCE
     towards_other = 1 / (1 + np.exp(-6 * luminance))
     gain = np.exp(np.clip(smooth, -1.2, 1.2) * towards_other[..., None]).astype(np.float32)
     lit = (colour + 6) * stretched(gain, SIZE, SIZE) - 6
     # Deep shadow holds noise, not detail: the other half, mirrored, is the better guess.
     lost = smoothstep(np.asarray(luminance, np.float32), 0.4, 0.9)
     lost = stretched(blurred(lost, 0.01 * size), SIZE, SIZE)
-    return np.asarray(lit + (lit[:, ::-1] - lit) * lost[..., None], np.float32)
+    return _evenly_tinted(np.asarray(lit + (lit[:, ::-1] - lit) * lost[..., None], np.float32))
+
+
+def _evenly_tinted(colour: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Take coloured light out of the skin: its tint is drawn towards the face's own median."""
+    size = SIZE // 4
+    part = regions(size)
+    small = blurred(shrunk(colour, size, size), 0.012 * size) + 6
+    tint = np.log(small / (small @ BGR_TO_LUMINANCE)[..., None])
+    skin = part.core > 0
+    strength = TINT_EVENED * (1 - part.lips) * part.face
+    gain = np.exp((np.median(tint[skin], axis=0) - tint) * strength[..., None]).astype(np.float32)
+    return (colour + 6) * stretched(gain, SIZE, SIZE) - 6
 
 
 def _filled(colour: NDArray[np.float32], allowed: Plane) -> NDArray[np.float32]:

@@ -22,6 +22,8 @@ from engine.types import Image, Patch, Points
 LEAST_OPACITY = 0.003
 LEAST_BEND = 0.05
 """Pixels below which the background is taken as it is."""
+EYE_HOLE = 0.78
+"""Size of the opening for the target's eyes against the lids' contour: the lashes are the source's."""
 SOFT_HOLE = 0.005
 """Blur of the borders of eyes and mouth, in face widths."""
 
@@ -147,6 +149,8 @@ class Composer:
         margin = int(3 * sigma) + 2
         for ring in self._holes:
             outline = geometry.after[ring]
+            size = 1.0 if ring is LIPS_INNER else EYE_HOLE
+            outline = outline.mean(0) + size * (outline - outline.mean(0))
             x0, y0 = np.maximum(np.floor(outline.min(0)).astype(int) - margin, window[:2])
             x1, y1 = np.minimum(np.ceil(outline.max(0)).astype(int) + margin + 1, window[2:])
             if x1 - x0 < 2 or y1 - y0 < 2:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import cv2
 import numpy as np
 
-from engine.swap.mesh.identity import BGR_TO_LUMINANCE, TEXELS
-from engine.swap.mesh.pixels import blurred
+from engine.swap.mesh.identity import TEXELS
+from engine.swap.mesh.pixels import BGR_TO_LUMINANCE, blurred
 from engine.swap.mesh.regions import Plane, regions, texel_weights
 from engine.swap.mesh.sample import Sample
 
 WARM_UP = 30
 """Frames over which the ratio comes in."""
+LIPS = 0.9
+"""How far the lips, which the landmarks follow less exactly, take part."""
 MEMORY = 120
 """Frames over which the target's usual face is averaged."""
 
@@ -27,7 +29,7 @@ class Expression:
         part, on_face = regions(TEXELS), texel_weights(TEXELS)[2]
         calm = (cv2.dilate(part.features, np.ones((3, 3))) == 0) & on_face
         calm_eroded = cv2.erode(calm.astype(np.uint8), np.ones((5, 5), np.uint8))
-        self._where = blurred(calm_eroded.astype(np.float32), 1.5)
+        self._where = np.maximum(blurred(calm_eroded.astype(np.float32), 1.5), LIPS * part.lips)
         self._mean: Plane | None = None
         self._ratio: Plane = np.ones((TEXELS, TEXELS), np.float32)
         self._frames = 0

@@ -13,7 +13,7 @@ from engine.errors import InputError
 from engine.identity.photo import SourcePhoto
 from engine.swap.mesh.atlas import build_atlas
 from engine.swap.mesh.neutral import in_canonical_pose
-from engine.swap.mesh.pixels import blurred, shrunk
+from engine.swap.mesh.pixels import BGR_TO_LUMINANCE, blurred, shrunk
 from engine.swap.mesh.regions import FACE_WIDTH, Plane, regions
 from engine.swap.mesh.shape import Shape
 from engine.swap.mesh.unwrap import SIZE
@@ -22,7 +22,6 @@ from engine.types import Image
 TEXELS = 96
 """Side of the small atlas in which light and expression are compared."""
 MAX_PHOTOS = 5
-BGR_TO_LUMINANCE = np.array([0.114, 0.587, 0.299], np.float32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +81,9 @@ def level_for(identity: MeshIdentity, width: float) -> int:
 
 
 def _own_tint(tone: NDArray[np.float32], skin: Plane) -> Plane:
-    """Brows as far as they are darker than the skin round them, and lips by half."""
+    """Brows as far as they are darker than the skin round them, and lips mostly."""
     luminance = tone @ BGR_TO_LUMINANCE
     around = blurred(luminance * skin, 6) / (blurred(skin, 6) + 1e-3)
     darker = np.clip((1 - luminance / (around + 1)) / 0.35, 0, 1)
     part = regions(TEXELS)
-    return np.asarray(np.maximum(darker * part.brows, 0.6 * part.lips), np.float32)
+    return np.asarray(np.maximum(darker * part.brows, 0.8 * part.lips), np.float32)

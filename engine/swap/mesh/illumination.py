@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.swap.mesh.identity import BGR_TO_LUMINANCE, TEXELS, MeshIdentity
-from engine.swap.mesh.pixels import blurred, shrunk, stretched
+from engine.swap.mesh.identity import TEXELS, MeshIdentity
+from engine.swap.mesh.pixels import BGR_TO_LUMINANCE, blurred, shrunk, stretched
 from engine.swap.mesh.regions import FACE_WIDTH, Plane
 from engine.swap.mesh.sample import Sample, bare_skin
 from engine.swap.mesh.shape import smoothstep

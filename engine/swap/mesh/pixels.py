@@ -8,6 +8,9 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+BGR_TO_LUMINANCE: NDArray[np.float32] = np.array([0.114, 0.587, 0.299], np.float32)
+"""Weights of ITU-R BT.601."""
+
 PixelT = TypeVar("PixelT", np.uint8, np.float32)
 
 

@@ -37,6 +37,9 @@ INNER_SHARE = 0.45
 """How far the inner ring follows the oval; the outer one stays."""
 LEAST_VISIBLE = 0.3
 """Share of the face's surface that must face the camera, or there is nothing to swap on."""
+FULL_STRENGTH = 1.25
+"""Share of the measured difference in shape at strength 1: a face seen from the front shows less of it
+than there is, so that about 0.8 makes the source's own shape and 1 a little more (measured by identity)."""
 JUMP = 0.5
 """Move of the face between two frames, in face widths, after which its light is measured anew."""
 
@@ -124,7 +127,7 @@ class MeshFaceSwap:
         current = (surface - shift) @ rotation / scale
         neutral = self._neutral.update(current, rotation)
         change = transfer(self._identity.shape, neutral, current)
-        move = (strength * scale * change @ rotation.T).astype(np.float32)
+        move = (FULL_STRENGTH * strength * scale * change @ rotation.T).astype(np.float32)
         moved = surface + move
         front = facing(moved)
         if (front > 0.15).mean() < LEAST_VISIBLE:
