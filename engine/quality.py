@@ -31,10 +31,10 @@ class Quality:
 
 LADDER: tuple[Quality, ...] = (
     Quality(),
-    Quality("high", detect_every=15),
-    Quality("good", detect_every=15, grid=0.75),
-    Quality("fair", detect_every=20, grid=0.75, fast_landmarks=True, expression=False),
-    Quality("low", detect_every=30, grid=0.5, fast_landmarks=True, expression=False),
-    Quality("half", detect_every=30, grid=0.5, fast_landmarks=True, expression=False, swap_every=2),
+    Quality("high", detect_every=15, expression=False),
+    Quality("good", detect_every=20, expression=False, fast_landmarks=True),
+    Quality("fair", detect_every=20, expression=False, fast_landmarks=True, grid=0.75),
+    Quality("half", detect_every=20, expression=False, fast_landmarks=True, grid=0.75, swap_every=2),
+    Quality("third", detect_every=20, expression=False, fast_landmarks=True, grid=0.75, swap_every=3),
 )
 """From the best to the cheapest; each step keeps all savings of the one before."""

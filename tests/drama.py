@@ -26,6 +26,7 @@ HEALTH = HealthConfig(
     no_frames_s=0.2, frozen_s=0.4, stall_s=0.1, stage_s=0.25, sink_s=0.3, backoff_s=0.02,
     backoff_max_s=0.2, restarts=50, card_fps=20.0,
 )  # fmt: skip
+DELAY = DelayConfig(budget_ms=60, hard_ms=200)
 POLICIES = [one for one in GuardPolicy if one is not GuardPolicy.PASS]
 
 
@@ -152,10 +153,13 @@ class Witness:
 class Drama:
     """One session, one list of faults."""
 
-    def __init__(self, seed: int, faults: list[Fault], policy: GuardPolicy) -> None:
+    def __init__(
+        self, seed: int, faults: list[Fault], policy: GuardPolicy, delay: DelayConfig = DELAY
+    ) -> None:
         self.threads = SimThreads(seed)
         self.world = World([Person(1, 34, 36, 28), Person(2, 76, 36, 22, there=False)])
         self.script = Script(sleep=self.threads.sleep)
+        self.swapper = ScriptedSwapper(self.script)
         self.source = SimSource(self.world, self.threads)
         self.sink, self.other = Witness(self), Witness(self, "other")
         self.problems: list[str] = []
@@ -166,7 +170,7 @@ class Drama:
         self._random = random.Random(seed)
         self._faults = faults
         guard = GuardConfig(policy=policy, hold_s=0.2, empty_after_s=EMPTY_S, look_age_s=0.2)
-        config = SessionConfig(SwapConfig(who=Who.ALL), guard, DelayConfig(budget_ms=60, hard_ms=200), HEALTH)
+        config = SessionConfig(SwapConfig(who=Who.ALL), guard, delay, HEALTH)
         self.session = Session(
             config,
             self.source,
@@ -182,7 +186,7 @@ class Drama:
 
     def _build(self, plan, report):
         return Pipeline(
-            SeeingTracker(self.world, self.script), ScriptedSwapper(self.script), plan,
+            SeeingTracker(self.world, self.script), self.swapper, plan,
             marker=ScriptedMarker(self.script), report=report,
         )  # fmt: skip
 

@@ -170,7 +170,7 @@ class ScriptedTracker:
         return faces
 
 
-class _Swap:
+class ScriptedSwap:
     def __init__(self, script: Script) -> None:
         self.script = script
 
@@ -206,8 +206,8 @@ class ScriptedSwapper:
     def prepare(self, photos: object) -> object:
         return object()
 
-    def follow(self, identity: object) -> _Swap:
-        return _Swap(self.script)
+    def follow(self, identity: object) -> ScriptedSwap:
+        return ScriptedSwap(self.script)
 
 
 class ScriptedMarker:

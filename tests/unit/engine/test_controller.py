@@ -4,8 +4,12 @@ import random
 
 import pytest
 
+from engine.config import DelayConfig, GuardPolicy
 from engine.controller import Controller
 from engine.quality import LADDER
+from tests.drama import Drama
+from tests.scripted import ScriptedSwap, ScriptedSwapper
+from tests.simulation import SimThreads
 
 BUDGET = 100.0
 COSTS = [1.0, 0.85, 0.7, 0.5, 0.4, 0.35]
@@ -77,3 +81,42 @@ def test_the_lowest_step_is_the_end():
 def test_it_can_be_switched_off():
     controller = Controller(BUDGET, adapt=False)
     assert not any(controller.observe(10**9, i * 10**8) for i in range(100))
+
+
+class CostlySwap(ScriptedSwap):
+    """Takes the time that its step of the ladder costs."""
+
+    def __init__(self, drama: Drama, threads: SimThreads) -> None:
+        super().__init__(drama.script)
+        self.drama, self.threads = drama, threads
+        self.quality = LADDER[0]
+
+    def patch(self, image, face, strength):
+        self.threads.sleep(self.drama.cost_ms * COSTS[LADDER.index(self.quality)] / 1000)
+        return super().patch(image, face, strength)
+
+
+def test_a_session_comes_back_under_its_budget():
+    """The real session in simulated time, with a swapper whose cost changes while it runs."""
+    drama = Drama(1, [], GuardPolicy.HOLD, DelayConfig(budget_ms=100, hard_ms=200))
+    drama.cost_ms = 15.0
+    swapper = ScriptedSwapper(drama.script)
+    swapper.follow = lambda identity: CostlySwap(drama, drama.threads)
+    drama.swapper = swapper
+    late: list[tuple[float, float]] = []
+    write = drama.sink.check
+    drama.sink.check = lambda output: (
+        late.append((drama.seconds, (drama.threads.now() - output.frame.captured_ns) / 1e6)),
+        write(output),
+    )[1]
+    drama.session.start()
+    drama.threads.sleep(3)
+    assert drama.session.stats().quality_step == 0
+    drama.cost_ms = 130.0
+    drama.threads.sleep(20)
+    stats = drama.session.stats()
+    drama.session.stop()
+    after = sorted(ms for at, ms in late if at > 6)
+    assert after[int(0.95 * len(after))] <= 100
+    assert stats.quality_step > 0 and stats.quality_moves <= 4
+    assert drama.problems == []
