@@ -109,13 +109,15 @@ def run(maker: Maker, frames: int, scaling: bool, progress: Callable[[str], None
         "reference_ms": main.reference,
         "frame_ms": main.total,
         "fps": main.fps,
+        "frames_per_cpu_second": 1e3 / main.total,
         "swapped": main.swapped,
     }
     if scaling:
         _scaling(report, maker, max(frames // 3, 12), progress)
     report.notes += [
         "× warp: CPU time over that of one full-frame 720p cv2.warpAffine (u8, linear, one thread);",
-        "fps: wall time, one frame after the other, so other work on the machine lowers it.",
+        "fps: wall time, one frame after the other, so other work on the machine lowers it;",
+        "frames_per_cpu_second is what it would be on one core of its own.",
     ]
     return report
 
