@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -291,3 +292,12 @@ def test_twenty_times_start_swap_stop_close_leaves_nothing(
             files = process.num_fds() if os.name == "posix" else 0
     if files:
         assert process.num_fds() <= files
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 12), reason="True and False are immortal there")
+def test_hours_of_pictures_do_not_wear_out_the_interpreter(window: MainWindow) -> None:
+    """PySide6 6.12.0 loses a reference to True with every signal, and the process aborts at zero."""
+    before = sys.getrefcount(True)
+    for _ in range(2000):
+        window.bridge.picture_ready.emit()
+    assert sys.getrefcount(True) > before - 1000
