@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from engine.sinks.base import Sink
     from engine.sources.base import Source
     from engine.swap.base import Swapper
+    from engine.types import Image
 
 DEMO = "demo"
 """The name of the demo camera."""
@@ -103,12 +104,20 @@ def make_pipeline(
     return Pipeline(tracker, swapper, plan, marker=_marker(swapper.name, badge), report=report)
 
 
-def make_virtual_camera(name: str) -> Route:
+def make_virtual_camera(name: str, swapper: str, *, backend: str | None = None) -> Route:
     """The virtual camera of that name, "" for the one to be had; reopened if it fails."""
+    from engine.cards import draw_card
     from engine.dispatch import Route
     from engine.sinks.virtual_camera import VirtualCamera
 
-    return Route(VirtualCamera(name or None), restart=True)
+    marker = _marker(swapper, badge=False)  # nothing on the card is synthetic, but it leaves, too
+
+    def card(width: int, height: int) -> Image:
+        image = draw_card(width, height, "panic")
+        marker.apply(image)
+        return image
+
+    return Route(VirtualCamera(name or None, card=card, backend=backend), restart=True)
 
 
 def make_recorder(path: Path, swapper: str) -> Route:

@@ -88,7 +88,7 @@ def _headless(args: argparse.Namespace) -> int:
     swapper, identity = prepare(args, config.swap.swapper)
     sinks: list[Any] = []
     if args.virtual_camera is not None:
-        sinks.append(make_virtual_camera(args.virtual_camera))
+        sinks.append(make_virtual_camera(args.virtual_camera, swapper.name))
     if args.record is not None:
         sinks.append(make_recorder(args.record, swapper.name))
     camera = source_giver(from_flags(CameraConfig, args))

@@ -150,7 +150,7 @@ class Live(QObject):
     def _make_virtual_camera(self) -> Route:
         from app.build import make_virtual_camera
 
-        return make_virtual_camera(self._config.virtual_camera_name)
+        return make_virtual_camera(self._config.virtual_camera_name, self._request().config.swap.swapper)
 
     def _switch_virtual_camera(self, on: bool) -> None:
         if on and self.runs:

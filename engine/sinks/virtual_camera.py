@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from engine.cards import draw_card
@@ -53,7 +54,8 @@ class VirtualCamera:
             that reads the camera already holds it at another size, that size is kept.
         fps: nominal frames per second, 1..120; None = those of the stream.
         fit: how pictures of another shape are fitted.
-        card: uint8, H×W×3, BGR, shown while nothing new comes; None = a neutral one.
+        card: makes what is shown while nothing new comes, from width and height: uint8, H×W×3, BGR;
+            None = a neutral card without marks.
         backend: "memory" sends into the `Ring` named by `device` instead of a driver, for tests.
     """
 
@@ -66,7 +68,7 @@ class VirtualCamera:
         size: tuple[int, int] | None = None,
         fps: float | None = None,
         fit: Fit = "letterbox",
-        card: Image | None = None,
+        card: Callable[[int, int], Image] | None = None,
         backend: str | None = None,
     ) -> None:
         self._device, self._size, self._fps, self._fit = device, size, fps, fit
@@ -106,7 +108,7 @@ class VirtualCamera:
                 "Choose a smaller picture size, or make /dev/shm larger",
             ) from error
         fit_into(
-            draw_card(width, height, "panic") if self._card is None else self._card,
+            draw_card(width, height, "panic") if self._card is None else self._card(width, height),
             self._ring.card,
             self._fit,
         )
