@@ -84,9 +84,14 @@ class Cards:
     def _draw(self, reason: str, width: int, height: int) -> Image:
         if reason != "picture" or self._picture is None:
             return draw_card(width, height, reason)
-        rows, columns = self._picture.shape[:2]
-        scale = max(width / columns, height / rows)
-        move = np.array(
-            [[scale, 0, (width - scale * columns) / 2], [0, scale, (height - scale * rows) / 2]], np.float64
-        )
-        return cv2.warpAffine(self._picture, move, (width, height))  # type: ignore[return-value]
+        return _filling(self._picture, width, height)
+
+
+def _filling(picture: Image, width: int, height: int) -> Image:
+    """The picture enlarged or reduced to fill the size, what is over cut off on both sides."""
+    rows, columns = picture.shape[:2]
+    scale = max(width / columns, height / rows)
+    size = (max(round(columns * scale), width), max(round(rows * scale), height))
+    resized = cv2.resize(picture, size, interpolation=cv2.INTER_AREA if scale < 1 else cv2.INTER_LINEAR)
+    x, y = (size[0] - width) // 2, (size[1] - height) // 2
+    return np.ascontiguousarray(resized[y : y + height, x : x + width], np.uint8)

@@ -234,4 +234,6 @@ class SessionConfig:
     guard: GuardConfig = field(default_factory=GuardConfig)
     delay: DelayConfig = field(default_factory=DelayConfig)
     health: HealthConfig = field(default_factory=HealthConfig)
-    overlap: bool = setting(False, "track the next frame while this one is swapped")
+    overlap: bool = setting(
+        False, "track the next frame while this one is swapped: more frames a second, but longer delay"
+    )

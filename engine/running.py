@@ -107,6 +107,9 @@ class Running:
         self.wait_for(lambda: all(one.opened or one.error for one in deliveries), check)
         for one in deliveries:
             raise_unless_open(one)
+        if self.live:
+            for reason in ("panic", *_GAP):  # in need, nothing has to be drawn or marked any more
+                self.workers.pipeline.cards.get(reason, capture.info.width, capture.info.height)
         self.outlet.admit((self.supply.epoch, self.workers.number))
         self.supply.begin(capture.info)
         self.workers.begin()

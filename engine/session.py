@@ -29,6 +29,7 @@ from engine.supply import SourceGiver
 from engine.swap.base import Swapper
 from engine.threads import Loop, RealThreads, Threads
 from engine.track.choice import FaceChoice
+from engine.types import Image
 from engine.workers import BuildPipeline
 
 _TICK_S = 0.02
@@ -49,6 +50,7 @@ class Session:
         choice: which faces are swapped; by default what `config.swap.who` says.
         swapper: the one that prepared the identity; by default made from `config.swap.swapper`.
         marker: marks every picture.
+        picture: what `GuardPolicy.PICTURE` shows, uint8, H×W×3, BGR.
         build: makes the pipeline; by default `engine.build.build_pipeline`.
         threads: time and threads; only tests give others.
     """
@@ -63,6 +65,7 @@ class Session:
         choice: FaceChoice | None = None,
         swapper: Swapper[Any] | None = None,
         marker: Marker | None = None,
+        picture: Image | None = None,
         build: BuildPipeline | None = None,
         threads: Threads | None = None,
     ) -> None:
@@ -72,7 +75,7 @@ class Session:
         self._threads = threads or RealThreads()
         self._source = source
         self._routes = [_route(one) for one in sinks]
-        self._build = build or build_pipeline(config.swap, marker, swapper)
+        self._build = build or build_pipeline(config.swap, marker, swapper, picture)
         self._plan = _first_plan(config, identity, choice)
         self._bus = EventBus(self._threads.now)
         self._machine = StateMachine(self._state_changed)

@@ -5,6 +5,7 @@ import pytest
 
 from engine.config import GuardConfig, GuardPolicy
 from engine.pipeline import Pipeline, Plan
+from engine.track.choice import FaceChoice, Which
 from engine.types import Frame, Shown
 from tests.scripted import Person, Script, World, pipeline_parts, shows
 
@@ -12,14 +13,20 @@ from tests.scripted import Person, Script, World, pipeline_parts, shows
 class Rig:
     """The real pipeline among scripted parts, on a clock of its own."""
 
-    def __init__(self, policy: GuardPolicy = GuardPolicy.HOLD, people: list[Person] | None = None, **guard):
+    def __init__(
+        self,
+        policy: GuardPolicy = GuardPolicy.HOLD,
+        people: list[Person] | None = None,
+        picture: np.ndarray | None = None,
+        **guard,
+    ):
         self.world = World() if people is None else World(people)
         self.script = Script()
         tracker, swapper, marker = pipeline_parts(self.world, self.script)
         self.events: list[tuple[str, dict]] = []
         plan = Plan(identities={0: object()}, guard=GuardConfig(policy=policy, **guard))
         self.pipeline = Pipeline(
-            tracker, swapper, plan, marker=marker,
+            tracker, swapper, plan, marker=marker, picture=picture,
             report=lambda kind, message="", **data: self.events.append((kind, data)),
         )  # fmt: skip
         self.now_ns = 0
@@ -174,3 +181,51 @@ def test_without_an_identity_everything_stays_covered():
     rig = Rig()
     rig.pipeline.change(identities={})
     assert all(one.shown is Shown.COVERED for one in rig.run(60))
+
+
+def test_the_users_picture_is_shown_and_marked():
+    rig = Rig(GuardPolicy.PICTURE, picture=np.full((10, 20, 3), 99, np.uint8))
+    rig.script.swap_none = True
+    output = rig.frame()
+    assert output.shown is Shown.COVERED
+    assert (output.image[1:] == 99).all() and tuple(output.image[0, 0]) == (1, 2, 3)
+
+
+def test_only_a_chosen_person_is_swapped_and_guarded():
+    people = [Person(1, x=25, width=24), Person(2, x=70, width=24)]
+    rig = Rig(people=people)
+    rig.pipeline.change(choice=FaceChoice.only(2))
+    assert all(one.swapped == (2,) and one.shown is Shown.SWAPPED for one in rig.run(20))
+    people[1].there = False
+    assert all(one.shown in (Shown.HELD, Shown.COVERED) for one in rig.run(30))
+
+
+def test_two_people_get_their_own_sources():
+    rig = Rig(people=[Person(1, x=25, width=24), Person(2, x=70, width=24)])
+    one, two = object(), object()
+    followed = []
+    follow = rig.pipeline.swapper.follow
+    rig.pipeline.swapper.follow = lambda identity: followed.append(identity) or follow(identity)
+    rig.pipeline.change(identities={0: one, 1: two}, choice=FaceChoice(Which.PERSONS, sources={1: 0, 2: 1}))
+    rig.run(5)
+    assert followed == [one, two]
+    rig.pipeline.change(identities={0: two, 1: two})
+    rig.run(2)
+    assert followed == [one, two, two], "a new identity starts afresh, the other goes on"
+
+
+def test_a_still_false_alarm_of_the_detector_is_covered_alone():
+    rig = Rig(people=[])
+    rig.run(50)
+    tracker = rig.pipeline._tracker
+    update = tracker.update
+
+    def doubting(frame):
+        faces = update(frame)
+        tracker.doubtful = ((10.0, 10.0, 30.0, 30.0),)
+        return faces
+
+    tracker.update = doubting
+    last = rig.run(40)[-1]
+    assert last.shown is Shown.COVERED and last.reason == "doubtful"
+    assert np.array_equal(last.image[50:, 50:], last.frame.image[50:, 50:])
