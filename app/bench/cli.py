@@ -24,6 +24,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     _pipeline(benches)
     _latency(benches)
     _soak(benches)
+    _precision(benches)
 
 
 def _common(parser: argparse.ArgumentParser, measure: Callable[[argparse.Namespace], Report]) -> None:
@@ -174,6 +175,28 @@ def _run_soak(arguments: argparse.Namespace) -> Report:
             raise InputError(f"There is no clip {clip.name}", "Name another by --clip")
         clip = None  # the moving portrait
     report = soak.run(arguments.minutes, clip, _progress)
+    _progress("")
+    return report.finish()
+
+
+def _precision(benches: Any) -> None:
+    text = "an installed network's versions on every provider here, side by side"
+    parser = benches.add_parser("precision", help=text)
+    parser.add_argument("name", nargs="?", default="inswapper_128", help="the network (inswapper_128)")
+    parser.add_argument("--runs", type=_positive, default=3, metavar="N", help="runs of each (3)")
+    _common(parser, _run_precision)
+
+
+def _run_precision(arguments: argparse.Namespace) -> Report:
+    from app.bench import precision
+    from engine.catalog import open_store
+    from engine.folders import home
+
+    report = precision.run(open_store(home()), arguments.name, arguments.runs, _progress)
+    if arguments.name == "inswapper_128":
+        report.check("int8 on CPU", ">=", 2.5)
+        if any(name.endswith("OpenVINO") for name in report.figures):
+            report.check("int8 on OpenVINO", ">=", 8)
     _progress("")
     return report.finish()
 

@@ -38,7 +38,17 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     importing = actions.add_parser("import", help="use a file that you have")
     verify = actions.add_parser("verify", help="check installed models again")
     remove = actions.add_parser("remove", help="delete an installed model")
-    for action in (get, importing, remove):
+    quantize = actions.add_parser("quantize", help="make a faster version in lower precision")
+    quantize.add_argument("--to", choices=("fp16", "int8"), required=True, help="the precision")
+    quantize.add_argument(
+        "--calibrate", type=Path, metavar="CLIP",
+        help="faces to measure by; the demo camera's if left out",
+    )  # fmt: skip
+    quantize.add_argument(
+        "--least", type=float, metavar="DB",
+        help="refuse it below this PSNR against full precision (45 for fp16, 28 for int8)",
+    )  # fmt: skip
+    for action in (get, importing, remove, quantize):
         action.add_argument("name", help="the model's name")
     importing.add_argument("file", type=Path, help="the model's file; it is copied")
     importing.add_argument(
@@ -56,6 +66,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         (importing, _import),
         (verify, _verify),
         (remove, _remove),
+        (quantize, _quantize),
     ):
         action.add_argument("--json", action="store_true", help="print JSON")
         action.set_defaults(execute=execute)
@@ -151,6 +162,29 @@ def _remove(args: argparse.Namespace) -> int:
         print_json({"name": args.name, "removed": removed})
     else:
         say(f"{args.name} was removed" if removed else f"{args.name} was not installed")
+    return 0
+
+
+def _quantize(args: argparse.Namespace) -> int:
+    from engine.folders import home
+    from engine.sources.demo import DemoSource
+    from engine.sources.file import FileSource
+    from engine.swap.neural.crops import feeds_from
+    from engine.swap.neural.variants import make_variant
+
+    store = _store()
+    source = FileSource(args.calibrate) if args.calibrate else DemoSource((640, 360), 60)
+    made = make_variant(
+        store, args.name, args.to, feeds_from(store, source), home() / "catalogue", args.least
+    )
+    name = made.installed.entry.name
+    if args.json:
+        print_json({**_plain(made.installed), "psnr": made.psnr, "worst": made.worst, "crops": made.crops})
+    else:
+        say(
+            f"{name} is ready: {made.psnr:.1f} dB against full precision over {made.crops} faces "
+            f"(worst {made.worst:.1f}), SHA-256 {made.installed.sha256}. Use it with: --swapper {name}"
+        )
     return 0
 
 
