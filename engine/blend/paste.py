@@ -22,12 +22,19 @@ def paste(image: Image, patch: Patch) -> None:
         return
     picture, mask, (x, y) = placed
     height, width = mask.shape
-    _blend(image[y : y + height, x : x + width], picture, mask)
+    view = image[y : y + height, x : x + width]
+    soft = cv2.inRange(mask, 1, 254)
+    left, top, columns, rows = cv2.boundingRect(soft)
+    if columns:
+        part = slice(top, top + rows), slice(left, left + columns)
+        blended = _blended(view[part], picture[part], mask[part])
+        cv2.copyTo(blended, soft[part], view[part])
+    cv2.copyTo(picture, cv2.inRange(mask, 255, 255), view)
 
 
-def _blend(view: Image, picture: Image, mask: Mask) -> None:
+def _blended(view: Image, picture: Image, mask: Mask) -> Image:
     weight = mask.astype(np.float32) * np.float32(1 / 255)
-    view[:] = cv2.blendLinear(view, picture, 1 - weight, weight)
+    return np.asarray(cv2.blendLinear(view, picture, 1 - weight, weight), np.uint8)
 
 
 def _in_frame(patch: Patch, width: int, height: int) -> tuple[Image, Mask, tuple[int, int]] | None:

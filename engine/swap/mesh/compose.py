@@ -13,7 +13,6 @@ from engine.swap.mesh.identity import TEXELS, MeshIdentity, level_for
 from engine.swap.mesh.pixels import blurred, look_up
 from engine.swap.mesh.raster import cover, interpolate
 from engine.swap.mesh.regions import Plane, atlas_points
-from engine.swap.mesh.shape import smoothstep
 from engine.swap.mesh.sharpness import SharpnessMatch
 from engine.swap.mesh.topology import LEFT_EYE, LIPS_INNER, OUTER_RING, RIGHT_EYE, VERTICES, topology
 from engine.swap.mesh.unwrap import SIZE
@@ -98,13 +97,14 @@ class Composer:
             # The outline of the far cheek is a step in the shift: smooth it out.
             bend = np.asarray(cv2.blur(drawn.bend, (5, 5)), np.float32)
             out = look_up(image, grid.enlarge(grid.pixels() + bend, window))
-            covered = smoothstep(drawn.reach, 0.0, 0.4)
+            # At the outer ring the bend is nothing: the patch's border needs no feather.
+            covered = (drawn.reach > 0.02).astype(np.float32)
         else:
             out = image[window[1] : window[3], window[0] : window[2]].copy()
             covered = (cv2.dilate(drawn.opacity, np.ones((3, 3), np.uint8)) > LEAST_OPACITY).astype(
                 np.float32
             )
-        mask = grid.enlarge(covered * 255, window).astype(np.uint8)
+        mask = ((grid.enlarge(covered, window) > 0.5) * np.uint8(255)).astype(np.uint8)
 
         rows_in = slice(int(max(rows[0] - 1, 0)), int(min(rows[-1] + 2, grid.height)))
         columns_in = slice(int(max(columns[0] - 1, 0)), int(min(columns[-1] + 2, grid.width)))

@@ -48,8 +48,7 @@ class Illumination:
     def update(self, sample: Sample) -> NDArray[np.float32]:
         """The gain for this frame, float32 (TEXELS, TEXELS, 3)."""
         weight = self._skin * sample.seen + 1e-4
-        broad = self._ratio(sample.colour, weight, LUMINANCE_SIGMA)[0]
-        weight = self._trusted(sample, weight, broad)
+        weight = self._trusted(sample, weight)
         broad = self._ratio(sample.colour, weight, LUMINANCE_SIGMA)[0]
         fine, confidence = self._ratio(sample.colour, weight, CHROMA_SIGMA)
         luminance = (broad @ BGR_TO_LUMINANCE)[..., None]
@@ -72,10 +71,13 @@ class Illumination:
             self._gain = self._gain + np.float32(pace) * (gain - self._gain)
         return self._gain
 
-    def _trusted(self, sample: Sample, weight: Plane, gain: NDArray[np.float32]) -> Plane:
+    def _trusted(self, sample: Sample, weight: Plane) -> Plane:
         """`weight`, less where the target is no bare skin: rims and their shadows, hair, a hand."""
-        expected = (self._tone * gain) @ BGR_TO_LUMINANCE
-        surprise = np.log((sample.colour @ BGR_TO_LUMINANCE + 6) / (expected + 6)) / SURPRISE
+        target, source = sample.colour @ BGR_TO_LUMINANCE, self._tone @ BGR_TO_LUMINANCE
+        sigma = LUMINANCE_SIGMA * FACE_WIDTH * TEXELS
+        broad = _gaussian(np.dstack([target * weight, source * weight]), sigma)
+        expected = source * (broad[..., 0] + 1e-4) / (broad[..., 1] + 1e-4)
+        surprise = np.log((target + 6) / (expected + 6)) / SURPRISE
         return np.asarray(weight / (1 + surprise * surprise), np.float32)
 
     def _contrast(self, sample: Sample, weight: Plane) -> Plane:
