@@ -14,8 +14,8 @@ from typing import Any, Protocol
 
 from engine.blend.paste import paste
 from engine.cards import Cards
-from engine.config import GuardConfig, GuardPolicy
-from engine.cover import cover_picture, cover_regions
+from engine.config import GuardConfig
+from engine.curtain import Curtain
 from engine.events import Report, silent
 from engine.guard import Evidence, Guard, Verdict
 from engine.proof import replaced
@@ -27,6 +27,8 @@ from engine.types import Face, Frame, Image, Output, Shown
 
 _FORGET_S = 3.0
 """What a swapper remembers of a face is kept this long after it was last seen."""
+_MARK_S = 0.2
+"""Longest time that drawing a card waits for a marker that is busy, or hangs, on another thread."""
 
 
 class Marker(Protocol):
@@ -114,13 +116,11 @@ class Pipeline:
         self._chooser = Chooser(plan.choice)
         self._strict = True
         self._follows: dict[int, _Follow] = {}
-        self._safe: Output | None = None
-        self._safe_s = 0.0
         self._failing: set[str] = set()
         self._tracked: object = None
         self._judged: object = None
-        self._has_picture = picture is not None
         self.cards = Cards(self._mark_card, picture)
+        self._curtain = Curtain(self.cards, picture is not None)
         self.errors: dict[str, int] = {}
         """Times each stage raised."""
 
@@ -173,7 +173,7 @@ class Pipeline:
             return output
         except Exception as error:  # noqa: BLE001
             self._failed("guard", error)
-            card = self._card("stage-failed", sight.frame.image)
+            card = self._curtain.card("stage-failed", sight.frame.image)
             return Output(sight.frame, card, shown=Shown.COVERED, reason="stage-failed")
 
     def _make(self, sight: Sight) -> Output:
@@ -198,7 +198,9 @@ class Pipeline:
         verdict = self._guard.judge(evidence)
         if plan.panic:
             verdict = Verdict(False, "panic")
-        picture, shown = self._decide(plan, verdict, image, now_s, bool(wanted))
+        picture, shown = image, Shown.SWAPPED if wanted else Shown.NOTHING_TO_SWAP
+        if not verdict.safe:
+            picture, shown = self._curtain.draw(verdict, plan.guard, image, now_s)
         clock.lap("guard")
         if picture is image:
             try:
@@ -207,11 +209,11 @@ class Pipeline:
             except Exception as error:  # noqa: BLE001
                 self._failed("mark", error)
                 verdict = Verdict(False, "stage-failed")
-                picture, shown = self._card(verdict.reason, image), Shown.COVERED
+                picture, shown = self._curtain.card(verdict.reason, image), Shown.COVERED
             clock.lap("mark")
         output = Output(sight.frame, picture, sight.faces, tuple(swapped), shown, verdict.reason, clock.laps)
         if verdict.safe:
-            self._safe, self._safe_s = output, now_s
+            self._curtain.remember(picture, now_s)
         return output
 
     def _tracking_quality(self) -> Quality:
@@ -280,48 +282,21 @@ class Pipeline:
         known.seen_s = now_s
         return known.swap
 
-    def _decide(
-        self, plan: Plan, verdict: Verdict, image: Image, now_s: float, wanted: bool
-    ) -> tuple[Image, Shown]:
-        """What leaves. `image` may be covered in place."""
-        policy = plan.guard.policy
-        if verdict.safe:
-            return image, Shown.SWAPPED if wanted else Shown.NOTHING_TO_SWAP
-        if verdict.reason == "panic":
-            return self._card("panic", image), Shown.COVERED
-        if policy is GuardPolicy.PASS:
-            return image, Shown.PASSED
-        if policy in (GuardPolicy.BLUR, GuardPolicy.PIXELATE):
-            if verdict.regions is None:
-                cover_picture(image, policy)
-            else:
-                cover_regions(image, verdict.regions, policy)
-            return image, Shown.COVERED
-        if policy is GuardPolicy.HOLD:
-            held = self._safe
-            if held is not None and 0 <= now_s - self._safe_s <= plan.guard.hold_s:
-                return held.image, Shown.HELD
-            if verdict.reason == "doubtful" and verdict.regions is not None:
-                # No face was lost, the detector only suspects one: no reason to hide the room.
-                cover_regions(image, verdict.regions, GuardPolicy.PIXELATE)
-                return image, Shown.COVERED
-        if policy is GuardPolicy.PICTURE and self._has_picture:
-            return self._card("picture", image), Shown.COVERED
-        return self._card(verdict.reason, image), Shown.COVERED
-
-    def _card(self, reason: str, like: Image) -> Image:
-        return self.cards.get(reason, like.shape[1], like.shape[0])
-
     def _mark(self, image: Image) -> None:
         if self._marker is not None:
             with self._mark_lock:
                 self._marker.apply(image)
 
     def _mark_card(self, card: Image) -> None:
+        """Cards are drawn on other threads, too. One shows nobody: better unmarked than not at all."""
+        if self._marker is None or not self._mark_lock.acquire(timeout=_MARK_S):
+            return
         try:
-            self._mark(card)
-        except Exception as error:  # noqa: BLE001 - a card shows nobody, it may leave unmarked
+            self._marker.apply(card)
+        except Exception as error:  # noqa: BLE001
             self._failed("mark", error)
+        finally:
+            self._mark_lock.release()
 
     def _failed(self, stage: str, error: Exception) -> None:
         self.errors[stage] = self.errors.get(stage, 0) + 1

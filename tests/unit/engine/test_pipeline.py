@@ -229,3 +229,20 @@ def test_a_still_false_alarm_of_the_detector_is_covered_alone():
     last = rig.run(40)[-1]
     assert last.shown is Shown.COVERED and last.reason == "doubtful"
     assert np.array_equal(last.image[50:, 50:], last.frame.image[50:, 50:])
+
+
+def test_somebody_who_enters_while_the_detector_rests_is_not_shown():
+    rig = Rig(people=[Person(1, x=25, width=24), Person(2, x=70, width=24, there=False)])
+    rig.run(10)
+    rig.script.lazy = True
+    rig.world.people[1].there = True
+    assert all(one.reason == "not-looked" for one in rig.run(20))
+    assert not rig.leaks
+    rig.script.lazy = False
+    assert rig.run(2)[-1].swapped == (1, 2)
+
+
+def test_a_hanging_marker_does_not_hold_up_cards():
+    rig = Rig()
+    with rig.pipeline._mark_lock:
+        assert rig.pipeline.cards.get("panic", 64, 48).shape == (48, 64, 3)
