@@ -125,13 +125,13 @@ def export(
 def _export_still(
     source: Path, output: Path, tally: _Tally, progress: Progress | None, finish: _Finish
 ) -> ExportReport:
+    still = StillSource(source)
+    still.open()
     if output.suffix.lower() not in PICTURE_SUFFIXES:
         raise UsageError(
             f"{source.name} is a picture, {output.name} is not",
             f"End the output's name in one of {', '.join(PICTURE_SUFFIXES)}",
         )
-    still = StillSource(source)
-    still.open()
     frame = still.read()
     assert frame is not None
     write_picture(output, tally(frame).image, finish)
