@@ -12,8 +12,8 @@ from app.bench.stream import Sample, StreamOptions, stream
 
 CLIP = "clm_franck.webm"
 """200 s of a talking head; looped."""
-WARM_UP = 0.25
-"""Share of the time after which caches are full and memory must no longer grow; at most a minute."""
+WARM_UP, LONGEST_WARM_UP_S = 0.5, 300
+"""Share of the time after which caches, allocator and decoder hold all they will ever need."""
 SAMPLES = 240
 """At most so many, or the samples themselves would be growth."""
 REHEARSAL_S = 3.0
@@ -42,7 +42,7 @@ def run(minutes: float, clip: Path | None, progress: Callable[[str], None]) -> R
     progress(f"{minutes:g} minutes")
     sample_s = max(1.0, seconds / SAMPLES)
     result = stream(StreamOptions(seconds, 30, str(clip) if clip else None, sample_s, REHEARSAL_S))
-    warm = min(seconds * WARM_UP, 60)
+    warm = min(seconds * WARM_UP, LONGEST_WARM_UP_S)
     steady = [one for one in result.samples if one.seconds >= warm]
     slope, low = growth(steady)
     times, delays = np.asarray(result.arrived_ms), np.asarray(result.delays_ms)
