@@ -12,21 +12,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from engine.blend.paste import paste
 from engine.cards import Cards
 from engine.config import GuardConfig
 from engine.curtain import Curtain
 from engine.events import Report, silent
 from engine.guard import Evidence, Guard, Verdict
-from engine.proof import replaced
 from engine.quality import LADDER, Quality
-from engine.swap.base import FaceSwap, Swapper
+from engine.swap.base import Swapper
+from engine.swapping import Swapping, give_quality
 from engine.track.base import Box, FaceTracker
 from engine.track.choice import Chooser, FaceChoice, Which
 from engine.types import Face, Frame, Image, Output, Shown
 
-_FORGET_S = 3.0
-"""What a swapper remembers of a face is kept this long after it was last seen."""
 _MARK_S = 0.2
 """Longest time that drawing a card waits for a marker that is busy, or hangs, on another thread."""
 
@@ -74,13 +71,6 @@ class Sight:
     stage_ms: dict[str, float]
 
 
-@dataclass(slots=True)
-class _Follow:
-    identity: object
-    swap: FaceSwap
-    seen_s: float
-
-
 class Pipeline:
     """Makes the outputs of one stream; frames must come in order.
 
@@ -115,7 +105,7 @@ class Pipeline:
         self._guard = Guard(plan.guard)
         self._chooser = Chooser(plan.choice)
         self._strict = True
-        self._follows: dict[int, _Follow] = {}
+        self._swapping = Swapping(swapper)
         self._failing: set[str] = set()
         self._tracked: object = None
         self._judged: object = None
@@ -155,7 +145,7 @@ class Pipeline:
         try:
             if fresh:
                 self._tracker.reset()
-            self._give_quality(self._tracker, self._tracking_quality())
+            give_quality(self._tracker, self._tracking_quality())
             faces = self._tracker.update(frame)
             looked, doubtful = self._tracker.looked, self._tracker.doubtful
             self._recovered("track")
@@ -185,7 +175,7 @@ class Pipeline:
             self._judged = scene
             self._guard.reset()
             self._chooser = Chooser()
-            self._follows.clear()
+            self._swapping.reset()
         wanted, failed = self._choose(plan, sight, now_s)
         self._strict = _strict(plan.choice, sight.faces)
         clock.lap("choose")
@@ -223,11 +213,6 @@ class Pipeline:
             return replace(plan.quality, detect_every=1)
         return plan.quality
 
-    @staticmethod
-    def _give_quality(part: object, quality: Quality) -> None:
-        if hasattr(part, "quality"):
-            part.quality = quality
-
     def _choose(self, plan: Plan, sight: Sight, now_s: float) -> tuple[Mapping[int, int], bool]:
         if sight.failed:
             return {}, False
@@ -256,31 +241,19 @@ class Pipeline:
             source = wanted.get(face.id)
             if source is None or source not in plan.identities:
                 continue
+            identity = plan.identities[source]
             try:
-                swap = self._follow(face.id, plan.identities[source], now_s)
-                self._give_quality(swap, plan.quality)
-                patch = swap.patch(frame, face, plan.strength)
-                clock.lap("swap")
-                if patch is not None and replaced(frame, face, patch):
-                    paste(image, patch)
+                if self._swapping.swap(
+                    frame, image, face, identity, plan.strength, plan.quality, now_s, clock.lap
+                ):
                     swapped.append(face.id)
-                clock.lap("blend")
                 self._recovered("swap")
             except Exception as error:  # noqa: BLE001
                 self._failed("swap", error)
-                self._follows.pop(face.id, None)
+                self._swapping.forget(face.id)
                 clock.lap("swap")
-        for key in [key for key, one in self._follows.items() if now_s - one.seen_s > _FORGET_S]:
-            del self._follows[key]
+        self._swapping.tidy(now_s)
         return swapped
-
-    def _follow(self, face_id: int, identity: object, now_s: float) -> FaceSwap:
-        known = self._follows.get(face_id)
-        if known is None or known.identity is not identity:
-            known = _Follow(identity, self.swapper.follow(identity), now_s)
-            self._follows[face_id] = known
-        known.seen_s = now_s
-        return known.swap
 
     def _mark(self, image: Image) -> None:
         if self._marker is not None:
