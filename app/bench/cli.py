@@ -24,6 +24,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     _pipeline(benches)
     _latency(benches)
     _soak(benches)
+    _overhead(benches)
     _precision(benches)
 
 
@@ -177,6 +178,21 @@ def _run_soak(arguments: argparse.Namespace) -> Report:
     report = soak.run(arguments.minutes, clip, _progress)
     _progress("")
     return report.finish()
+
+
+def _overhead(benches: Any) -> None:
+    text = "what a neural swap costs around the network, against the least possible"
+    parser = benches.add_parser("overhead", help=text)
+    parser.add_argument("--frames", type=_positive, default=150, metavar="N", help="frames measured (150)")
+    _common(parser, _run_overhead)
+
+
+def _run_overhead(arguments: argparse.Namespace) -> Report:
+    from app.bench import neural
+
+    report = neural.run(arguments.frames, _progress)
+    _progress("")
+    return report
 
 
 def _precision(benches: Any) -> None:

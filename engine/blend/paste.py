@@ -61,9 +61,13 @@ def _in_frame(patch: Patch, width: int, height: int) -> tuple[Image, Mask, tuple
 
 
 def _warped(patch: Patch, width: int, height: int) -> tuple[Image, Mask, tuple[int, int]] | None:
-    """An affine patch resampled over its bounding box in the frame only."""
-    rows, columns = patch.mask.shape
-    corners = np.array([[-1, -1], [columns, -1], [-1, rows], [columns, rows]], np.float64)
+    """An affine patch resampled only over the box in the frame in which its mask is not 0."""
+    left, top, across, down = cv2.boundingRect(patch.mask)
+    if not across:
+        return None
+    right, bottom = left + across, top + down
+    corners = np.array([[left, top], [right, top], [left, bottom], [right, bottom]], np.float64)
+    corners += [[-1, -1], [0, -1], [-1, 0], [0, 0]]  # interpolation reaches one pixel further
     corners = corners @ patch.matrix[:, :2].T + patch.matrix[:, 2]
     x0, y0 = np.maximum(np.floor(corners.min(0)), 0).astype(int)
     x1, y1 = np.minimum(np.ceil(corners.max(0)) + 1, (width, height)).astype(int)
