@@ -15,7 +15,7 @@ from engine.catalog.store import Store
 from engine.errors import ModelError
 from engine.runtime.network import Network, warm_up
 from engine.runtime.precision import psnr
-from engine.runtime.providers import ladder
+from engine.runtime.providers import CPU, ladder
 
 
 def run(store: Store, name: str, runs: int, progress: Callable[[str], None]) -> Report:
@@ -25,11 +25,11 @@ def run(store: Store, name: str, runs: int, progress: Callable[[str], None]) -> 
     versions += [entry for entry in store.catalogue.values() if entry.exact == name]
     rows: list[list[Value]] = []
     baseline: float | None = None
-    exact: np.ndarray | None = None
+    exact: np.ndarray | None
     for entry in versions:
         if store.installed(entry.name) is None:
             continue
-        path = store.path(entry.name)
+        path, exact = store.path(entry.name), None
         for rung in reversed(ladder()):
             progress(f"{entry.name} on {rung.name}")
             try:
@@ -40,14 +40,14 @@ def run(store: Store, name: str, runs: int, progress: Callable[[str], None]) -> 
                 continue
             seconds, picture = _measure(network, runs)
             baseline = seconds if baseline is None else baseline
-            exact = picture if exact is None else exact
-            quality = psnr(exact, picture, 1 / entry.contract.out_std)
+            exact = picture if rung is CPU else exact
+            quality = None if exact is None else psnr(exact, picture, 1 / entry.contract.out_std)
             rows.append([entry.name, rung.name, seconds * 1e3, baseline / seconds, quality])
             key = f"{'fp32' if entry.name == name else entry.name.removeprefix(name + '-')} on {rung.name}"
             report.figures[key] = baseline / seconds
             del network
     report.table(
-        f"{name}, one picture", ("version", "provider", "CPU ms", "× faster", "PSNR dB on noise"), rows
+        f"{name}, one picture", ("version", "provider", "CPU ms", "× faster", "dB to the CPU's"), rows
     )
     return report
 

@@ -20,7 +20,8 @@ Feed = Mapping[str, NDArray[Any]]
 _WARNINGS, _ERRORS = 2, 3
 _BY_CHANNEL = 13
 """The first version of ONNX in which weights have a scale for each channel."""
-_HEAVY = ("Conv", "ConvTranspose", "Gemm", "MatMul")
+_LAYERS = ("Conv", "ConvTranspose", "Gemm", "MatMul", "LeakyRelu", "Relu", "Pad", "Resize")
+"""Heavy ones, and those between them that would bring every picture back to floats and forth again."""
 
 
 def to_fp16(source: Path, target: Path) -> None:
@@ -83,7 +84,7 @@ def to_int8(source: Path, target: Path, feeds: Sequence[Feed]) -> None:
             activation_type=QuantType.QUInt8,
             weight_type=QuantType.QInt8,
             per_channel=True,
-            op_types_to_quantize=list(_HEAVY),
+            op_types_to_quantize=list(_LAYERS),
             nodes_to_exclude=[heavy[0], heavy[-1]] if len(heavy) > 2 else [],
         )
     model = onnx.load(str(target), load_external_data=False)
