@@ -101,6 +101,8 @@ class Guard:
         self._last_look = -1e9
         self._quiet_since: float | None = None
         self._quiet_looks = 0
+        self._watched_since: float | None = None
+        self._watched_looks = 0
 
     def judge(self, evidence: Evidence) -> Verdict:
         """The verdict on the next frame."""
@@ -179,14 +181,18 @@ class Guard:
             del self._people[min(near)[1]]
 
     def _listen(self, evidence: Evidence) -> None:
-        """Keep the time since which the detector has seen nobody in doubt, without a break."""
-        if evidence.failed or evidence.doubtful or self._newly_lost:
+        """Keep the times since which the detector has looked without a break, and seen nobody in doubt."""
+        stale = not evidence.looked and evidence.now_s - self._last_look > self.config.look_age_s
+        if evidence.failed or self._newly_lost or stale:
+            self._watched_since, self._watched_looks = None, 0
+        if self._watched_since is None or evidence.doubtful:
             self._quiet_since, self._quiet_looks = None, 0
         if not evidence.looked or evidence.failed:
-            if evidence.now_s - self._last_look > self.config.look_age_s:
-                self._quiet_since, self._quiet_looks = None, 0
             return
         self._last_look = evidence.now_s
+        if self._watched_since is None:
+            self._watched_since = evidence.now_s
+        self._watched_looks += 1
         if not evidence.doubtful:
             if self._quiet_since is None:
                 self._quiet_since = evidence.now_s
@@ -194,9 +200,11 @@ class Guard:
 
     def _quiet_for(self, evidence: Evidence, seconds: float) -> bool:
         """True if this very frame was looked at, and nobody was in doubt for so long."""
-        if not evidence.looked or self._quiet_since is None or self._quiet_looks < _LOOKS:
-            return False
-        return evidence.now_s - self._quiet_since >= seconds
+        return _long_enough(evidence, self._quiet_since, self._quiet_looks, seconds)
+
+    def _watched_for(self, evidence: Evidence, seconds: float) -> bool:
+        """The same, but for doubtful places, which are covered as long as they are doubtful."""
+        return _long_enough(evidence, self._watched_since, self._watched_looks, seconds)
 
     def _look_missing(self, evidence: Evidence) -> bool:
         if evidence.looked:
@@ -209,9 +217,13 @@ class Guard:
         """True once the start is over: a first look showed who is there, and all are swapped."""
         swapped_all = bool(self._people) and not unswapped and evidence.looked and not evidence.doubtful
         self._scene_known = swapped_all or (
-            not self._people and self._quiet_for(evidence, self.config.empty_after_s)
+            not self._people and self._watched_for(evidence, self.config.empty_after_s)
         )
         return self._scene_known
+
+
+def _long_enough(evidence: Evidence, since: float | None, looks: int, seconds: float) -> bool:
+    return evidence.looked and since is not None and looks >= _LOOKS and evidence.now_s - since >= seconds
 
 
 def _distance(one: Box, other: Box) -> float:

@@ -214,9 +214,8 @@ def test_two_people_get_their_own_sources():
     assert followed == [one, two, two], "a new identity starts afresh, the other goes on"
 
 
-def test_a_still_false_alarm_of_the_detector_is_covered_alone():
-    rig = Rig(people=[])
-    rig.run(50)
+def doubt(rig: Rig) -> None:
+    """Have the detector suspect a face in the upper left corner, in every frame from now on."""
     tracker = rig.pipeline._tracker
     update = tracker.update
 
@@ -226,9 +225,27 @@ def test_a_still_false_alarm_of_the_detector_is_covered_alone():
         return faces
 
     tracker.update = doubting
+
+
+def test_a_still_false_alarm_of_the_detector_is_covered_alone():
+    rig = Rig(people=[])
+    rig.run(50)
+    doubt(rig)
     last = rig.run(40)[-1]
     assert last.shown is Shown.COVERED and last.reason == "doubtful"
     assert np.array_equal(last.image[50:, 50:], last.frame.image[50:, 50:])
+
+
+def test_a_doubt_from_the_first_frame_on_is_covered_alone_once_the_rest_was_watched():
+    """Distant faces that are never confirmed must not hide a clip or a room for ever."""
+    rig = Rig(GuardPolicy.BLUR, people=[])
+    doubt(rig)
+    outputs = rig.run(60)
+    assert outputs[0].reason == "starting"
+    last = outputs[-1]
+    assert last.shown is Shown.COVERED and last.reason == "doubtful"
+    assert np.array_equal(last.image[50:, 50:], last.frame.image[50:, 50:])
+    assert not np.array_equal(last.image[10:30, 10:30], last.frame.image[10:30, 10:30])
 
 
 def test_somebody_who_enters_while_the_detector_rests_is_not_shown():
