@@ -100,7 +100,7 @@ def make_pipeline(
     from engine.pipeline import Pipeline, Plan
 
     plan = Plan({0: identity}, choice_for(swap.who), swap.strength, guard)
-    tracker = make_tracker(swap.detector, report)
+    tracker = make_tracker(swap.detector, report, thorough=True)
     return Pipeline(tracker, swapper, plan, marker=_marker(swapper.name, badge), report=report)
 
 

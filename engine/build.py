@@ -45,15 +45,20 @@ def build_pipeline(
     return build
 
 
-def make_tracker(detector: str = "", report: Report = silent) -> FaceTracker:
+def make_tracker(detector: str = "", report: Report = silent, *, thorough: bool = False) -> FaceTracker:
     """The standard tracker with the embedded models, or with a detector of the catalogue.
+
+    Args:
+        detector: its name; "" for the embedded one.
+        report: takes "detector-fallback".
+        thorough: for clips and pictures, see `TrackOptions`.
 
     Raises:
         ModelError: there is no such detector, or nothing here can run it.
     """
     from engine.track.detector import Detector
     from engine.track.landmarks import Landmarker
-    from engine.track.tracker import Tracker
+    from engine.track.tracker import Tracker, TrackOptions
 
     chosen: FaceDetector = Detector()
     if detector:
@@ -62,7 +67,7 @@ def make_tracker(detector: str = "", report: Report = silent) -> FaceTracker:
         from engine.track.opening import open_detector
 
         chosen = open_detector(detector, open_store(home()), chosen, report)
-    tracker: FaceTracker = Tracker(chosen, Landmarker())
+    tracker: FaceTracker = Tracker(chosen, Landmarker(), TrackOptions(thorough=thorough))
     return tracker
 
 

@@ -30,7 +30,7 @@ def main(photo: str = "", picture: str = "", result: str = "swapped.png") -> Non
 
     swapper = make_swapper("mesh")
     identity = swapper.prepare([source])
-    pipeline = Pipeline(make_tracker(), swapper, Plan({0: identity}))
+    pipeline = Pipeline(make_tracker(thorough=True), swapper, Plan({0: identity}))
 
     output = pipeline.process(Frame(id=0, captured_ns=0, image=image, pts=0.0))
     if output.shown is not Shown.SWAPPED:

@@ -13,8 +13,15 @@ Box = tuple[float, float, float, float]
 class FaceDetector(Protocol):
     """Finds faces in whole pictures; used by one thread."""
 
-    def detect(self, image: Image, *, min_score: float | None = None) -> list[Detection]:
-        """Faces in the picture, the surest first; `min_score` overrides the detector's own threshold."""
+    def detect(self, image: Image, *, min_score: float | None = None, turn: int = 0) -> list[Detection]:
+        """Faces in the picture, the surest first.
+
+        Args:
+            image: uint8, H×W×3, BGR.
+            min_score: overrides the detector's own threshold.
+            turn: look at it turned by so many quarters counter-clockwise (as `numpy.rot90`): for
+                faces that lie or stand on their head. What is found comes in pixels of `image`.
+        """
         ...
 
 
@@ -30,7 +37,8 @@ class FaceTracker(Protocol):
         """True if the detector searched the whole of the last frame.
 
         The leak guard takes "no face" for proof only then; a tracker that follows no face therefore
-        looks at every frame.
+        looks at every frame, and says True only when the last few frames together were looked at in
+        all turns, too, since the last face was there.
         """
         ...
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 import models
 from engine.errors import ModelError
 from engine.runtime.session import open_session
+from engine.track.turns import boxes_back, points_back, turned
 from engine.types import Detection, Image, Points
 
 _SIDE = 192
@@ -27,7 +28,8 @@ _SAME_FACE_IOU = 0.3
 class Detector:
     """A face detector for pictures of any size; not thread-safe, since it reuses its buffers.
 
-    It finds faces from about 6 % of the picture's longer side upwards, with a roll of up to 60°.
+    It finds faces from about 6 % of the picture's longer side upwards, with a roll of up to 60°,
+    or up to 60° from the turn in which it is asked to look.
 
     Args:
         path: an ONNX file with the same contract; the embedded one by default.
@@ -51,12 +53,13 @@ class Detector:
         self._min_score = min_score
         self._square = np.zeros((_SIDE, _SIDE, 3), np.uint8)
 
-    def detect(self, image: Image, *, min_score: float | None = None) -> list[Detection]:
+    def detect(self, image: Image, *, min_score: float | None = None, turn: int = 0) -> list[Detection]:
         """Faces in the picture, the surest first.
 
         Args:
             image: uint8, H×W×3, BGR.
             min_score: overrides the detector's own threshold for this picture.
+            turn: see `engine.track.base.FaceDetector`; only the reduced picture is turned.
 
         Returns:
             Detections in picture pixels; the boxes may reach over the picture's edge.
@@ -68,7 +71,8 @@ class Detector:
         self._square[:] = 0
         cv2.resize(image, (w, h), self._square[top : top + h, left : left + w], interpolation=cv2.INTER_AREA)
         # −1..1, RGB, NCHW
-        tensor = cv2.dnn.blobFromImage(self._square, 1 / 127.5, mean=(127.5, 127.5, 127.5), swapRB=True)
+        square = turned(self._square, turn)
+        tensor = cv2.dnn.blobFromImage(square, 1 / 127.5, mean=(127.5, 127.5, 127.5), swapRB=True)
         values, logits = self._session.run(None, {self._input: tensor})
         logits = logits[0, :, 0]
         threshold = self._min_score if min_score is None else min_score
@@ -77,6 +81,7 @@ class Detector:
             return []
         scores = 1 / (1 + np.exp(-logits[keep]))
         boxes, points = self._decode(values[0, keep], keep)
+        boxes, points = boxes_back(boxes, turn, _SIDE), points_back(points, turn, _SIDE)
         # The square's pixel edges to the picture's pixel centres.
         scale = np.array([width / w, height / h], np.float32)
         shift = np.array([left, top], np.float32)

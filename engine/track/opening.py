@@ -47,14 +47,14 @@ class SteppingDetector:
         self._embedded = embedded
         self._report = report
 
-    def detect(self, image: Image, *, min_score: float | None = None) -> list[Detection]:
+    def detect(self, image: Image, *, min_score: float | None = None, turn: int = 0) -> list[Detection]:
         """See `engine.track.base.FaceDetector`."""
         if self._chosen is not None:
             try:
-                return self._chosen.detect(image, min_score=min_score)
+                return self._chosen.detect(image, min_score=min_score, turn=turn)
             except Exception as error:  # noqa: BLE001 - whatever a provider raises
                 self._chosen = None
                 why = error.message if isinstance(error, ModelError) else reason(error)
                 message = f"{self._name} failed on {self._steps.rung} ({why}); the built-in detector goes on"
                 self._report("detector-fallback", message, rung=self._steps.rung)
-        return self._embedded.detect(image, min_score=min_score)
+        return self._embedded.detect(image, min_score=min_score, turn=turn)

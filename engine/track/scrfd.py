@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.errors import ModelError
+from engine.track.turns import boxes_back, points_back, turned
 from engine.types import Detection, Image, Points
 
 _STRIDES = (8, 16, 32)
@@ -70,15 +71,16 @@ class Scrfd:
         self._square = np.zeros((self._side, self._side, 3), np.uint8)
         self._anchors = [_anchors(self._side, stride) for stride in _STRIDES]
 
-    def find(self, image: Image, min_score: float | None = None) -> Found:
-        """Faces in a picture, uint8, H×W×3, BGR. Boxes may reach over its edge."""
+    def find(self, image: Image, min_score: float | None = None, turn: int = 0) -> Found:
+        """Faces in a picture, uint8, H×W×3, BGR. Boxes may reach over its edge; for `turn` see `detect`."""
         height, width = image.shape[:2]
         zoom = self._side / max(height, width)
         w, h = max(int(width * zoom), 1), max(int(height * zoom), 1)
         self._square[h:] = 0
         self._square[:, w:] = 0
         cv2.resize(image, (w, h), self._square[:h, :w])
-        blob = cv2.dnn.blobFromImage(self._square, 1 / _SCALE, mean=(_MEAN,) * 3, swapRB=True)
+        square = turned(self._square, turn)
+        blob = cv2.dnn.blobFromImage(square, 1 / _SCALE, mean=(_MEAN,) * 3, swapRB=True)
         outputs = self._session.run(self._names, {self._input: blob})
         levels = len(_STRIDES)
         flat = [np.asarray(output).reshape(-1, output.shape[-1]) for output in outputs]
@@ -94,17 +96,18 @@ class Scrfd:
             offsets = flat[level + 2 * levels][keep].reshape(-1, 5, 2) * stride
             points.append(anchors[:, None] + offsets)
         scale = np.array([width / w, height / h], np.float32)
+        corners = boxes_back(np.concatenate(boxes), turn, self._side - 1).reshape(-1, 2, 2)
         return _suppressed(
             Found(
-                (np.concatenate(boxes).reshape(-1, 2, 2) * scale).reshape(-1, 4).astype(np.float32),
-                (np.concatenate(points) * scale).astype(np.float32),
+                (corners * scale).reshape(-1, 4).astype(np.float32),
+                (points_back(np.concatenate(points), turn, self._side - 1) * scale).astype(np.float32),
                 np.concatenate(scores).astype(np.float32),
             )
         )
 
-    def detect(self, image: Image, *, min_score: float | None = None) -> list[Detection]:
+    def detect(self, image: Image, *, min_score: float | None = None, turn: int = 0) -> list[Detection]:
         """The same in the form that the tracker takes; see `engine.track.detector.Detector.detect`."""
-        found = self.find(image, min_score)
+        found = self.find(image, min_score, turn)
         return [
             Detection(box, _six_points(points), float(score))
             for box, points, score in zip(found.boxes, found.points, found.scores, strict=True)

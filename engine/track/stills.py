@@ -82,19 +82,17 @@ def _any_way(image: Image, detector: Detector) -> list[Detection]:
     The order matters: an upside-down face can also be taken for an upright one, with a score of
     0.3–0.6, where the right way up gives 0.8–0.95.
     """
-    found = []
-    for turns in range(4):
-        turned = np.ascontiguousarray(np.rot90(image, turns))
-        detections = [
-            *detector.detect(turned, min_score=_LOW_SCORE),
-            *_bordered(turned, detector, _LOW_SCORE),
-            *_tiles(turned, detector),
-        ]
-        found += [_turn_back(each, turns, image.shape[0], image.shape[1]) for each in detections]
+    found: list[Detection] = []
+    for turn in range(4):
+        found += detector.detect(image, min_score=_LOW_SCORE, turn=turn)
+        found += _bordered(image, detector, _LOW_SCORE, turn)
+        found += _tiles(image, detector, turn)
     return sorted(found, key=lambda each: -each.score)
 
 
-def _bordered(image: Image, detector: Detector, min_score: float | None = None) -> list[Detection]:
+def _bordered(
+    image: Image, detector: Detector, min_score: float | None = None, turn: int = 0
+) -> list[Detection]:
     """Detections with a border round the picture, for faces that fill it."""
     height, width = image.shape[:2]
     zoom = min(1.0, 400 / max(height, width))  # the detector sees 192 pixels: no need to pad more
@@ -105,11 +103,11 @@ def _bordered(image: Image, detector: Detector, min_score: float | None = None) 
     # pixel centres: first to pixel edges, then scale, then back
     return [
         _moved(each, scale, (0.5 - border) * scale - 0.5)
-        for each in detector.detect(padded, min_score=min_score)
+        for each in detector.detect(padded, min_score=min_score, turn=turn)
     ]
 
 
-def _tiles(image: Image, detector: Detector) -> Iterator[Detection]:
+def _tiles(image: Image, detector: Detector, turn: int = 0) -> Iterator[Detection]:
     """Detections in overlapping tiles, for small faces in large pictures."""
     height, width = image.shape[:2]
     for level, least in enumerate(_TILED, 1):
@@ -120,7 +118,7 @@ def _tiles(image: Image, detector: Detector) -> Iterator[Detection]:
             for x in _starts(width, side):
                 tile = image[y : y + side, x : x + side]
                 shift = np.array([x, y], np.float32)
-                for each in detector.detect(tile, min_score=_TILE_SCORE):
+                for each in detector.detect(tile, min_score=_TILE_SCORE, turn=turn):
                     yield _moved(each, np.ones(2, np.float32), shift)
 
 
@@ -135,24 +133,6 @@ def _starts(length: int, side: int) -> list[int]:
 def _moved(detection: Detection, scale: Points, shift: Points) -> Detection:
     box = (detection.box.reshape(2, 2) * scale + shift).reshape(4)
     return replace(detection, box=box, keypoints=detection.keypoints * scale + shift)
-
-
-def _turn_back(detection: Detection, turns: int, height: int, width: int) -> Detection:
-    """A detection in `np.rot90(image, turns)` as one in the image of height×width."""
-
-    def back(points: Points) -> Points:
-        x, y = points[:, 0], points[:, 1]
-        if turns == 0:
-            return points
-        if turns == 1:
-            return np.stack([width - 1 - y, x], 1)
-        if turns == 2:
-            return np.stack([width - 1 - x, height - 1 - y], 1)
-        return np.stack([y, height - 1 - x], 1)
-
-    corners = back(detection.box.reshape(2, 2))
-    box = np.concatenate([corners.min(0), corners.max(0)])
-    return replace(detection, box=box, keypoints=back(detection.keypoints))
 
 
 def _box(landmarks: Points) -> Points:

@@ -40,8 +40,8 @@ class Blindfold:
         self._detector, self._landmarker = detector, landmarker
         self.closed = False
 
-    def detect(self, image: Image, *, min_score: float | None = None) -> list[Detection]:
-        return [] if self.closed else self._detector.detect(image, min_score=min_score)
+    def detect(self, image: Image, *, min_score: float | None = None, turn: int = 0) -> list[Detection]:
+        return [] if self.closed else self._detector.detect(image, min_score=min_score, turn=turn)
 
     def locate(self, image: Image, region: Region) -> tuple[Points, float]:
         landmarks, score = self._landmarker.locate(image, region)
