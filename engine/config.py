@@ -161,6 +161,22 @@ class SwapConfig(Checked):
 
 
 @dataclass(frozen=True)
+class NeuralConfig(Checked):
+    """What is done around a swapper network; models are named as in the catalogue, none by default."""
+
+    boost: int = setting(
+        1, "sides of the swapped picture over the network's own: 2 runs it four times, for large faces",
+        low=1, high=4,
+    )  # fmt: skip
+    enhancer: str = setting("", "a model that redraws the swapped face sharply")
+    enhance_every: int = setting(4, "the enhancer sees every n-th frame", low=1, high=60, unit="frames")
+    occluder: str = setting("", "a model that keeps what hides the face in front of it")
+    parser: str = setting("", "a model that limits the swap to the regions of the face")
+    keep_mouth: bool = setting(False, "show the target's own open mouth")
+    keep_eyes: bool = setting(False, "show the target's own eyes")
+
+
+@dataclass(frozen=True)
 class GuardConfig(Checked):
     """The leak guard: what leaves when a face could not be swapped."""
 

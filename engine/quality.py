@@ -18,6 +18,7 @@ class Quality:
         fast_landmarks: the 468-point network (no irises), about half the cost of the 478-point one.
         grid: resolution of the mesh raster, masks and colour maps relative to the best, 0..1.
         expression: transfer the target's fine expression (frowns, smile folds).
+        enhance: the enhancer of a neural swapper runs that many times less often.
         swap_every: swap every n-th frame only; the frames between are dropped before tracking.
     """
 
@@ -26,15 +27,20 @@ class Quality:
     fast_landmarks: bool = False
     grid: float = 1.0
     expression: bool = True
+    enhance: int = 1
     swap_every: int = 1
 
 
 LADDER: tuple[Quality, ...] = (
     Quality(),
-    Quality("high", detect_every=15, expression=False),
-    Quality("good", detect_every=20, expression=False, fast_landmarks=True),
-    Quality("fair", detect_every=20, expression=False, fast_landmarks=True, grid=0.75),
-    Quality("half", detect_every=20, expression=False, fast_landmarks=True, grid=0.75, swap_every=2),
-    Quality("third", detect_every=20, expression=False, fast_landmarks=True, grid=0.75, swap_every=3),
+    Quality("high", enhance=2, detect_every=15, expression=False),
+    Quality("good", enhance=3, detect_every=20, expression=False, fast_landmarks=True),
+    Quality("fair", enhance=4, detect_every=20, expression=False, fast_landmarks=True, grid=0.75),
+    Quality(
+        "half", enhance=6, detect_every=20, expression=False, fast_landmarks=True, grid=0.75, swap_every=2
+    ),
+    Quality(
+        "third", enhance=8, detect_every=20, expression=False, fast_landmarks=True, grid=0.75, swap_every=3
+    ),
 )
 """From the best to the cheapest; each step keeps all savings of the one before."""

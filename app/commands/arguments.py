@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from app.options import OutputConfig, add_flags, from_flags
-from engine.config import GuardConfig, GuardPolicy, SwapConfig, Who
+from engine.config import GuardConfig, GuardPolicy, NeuralConfig, SwapConfig, Who
 from engine.errors import UsageError
 
 if TYPE_CHECKING:
@@ -19,8 +19,23 @@ BASES = ("self", "permission", "fictional", "public-domain")
 """The values of `engine.identity.consent.Basis`, here so that the parser starts fast."""
 
 
+_NEURAL = {
+    "boost": "--boost",
+    "enhancer": "--enhancer",
+    "enhance_every": "--enhance-every",
+    "occluder": "--occluder",
+    "parser": "--parser",
+    "keep_mouth": "--keep-mouth",
+    "keep_eyes": "--keep-eyes",
+}
+
+
 def add_swap_flags(
-    parser: argparse.ArgumentParser, *, source_required: bool, guard: GuardPolicy = GuardConfig.policy
+    parser: argparse.ArgumentParser,
+    *,
+    source_required: bool,
+    guard: GuardPolicy = GuardConfig.policy,
+    live: bool = True,
 ) -> None:
     """Declare which face is swapped in, and how; `guard` is the leak guard's policy if none is given."""
     group = parser.add_argument_group("the face")
@@ -35,7 +50,9 @@ def add_swap_flags(
         "--consent", choices=BASES, help="on what ground the face may be used; asked for once and kept"
     )
     add_flags(group, SwapConfig, {"swapper": "--swapper", "strength": "--strength", "who": "--who"})
-    add_flags(group, SwapConfig, {"detector": "--detector"})
+    neural = parser.add_argument_group("models of the catalogue", "see them with: kawari models list")
+    add_flags(neural, SwapConfig, {"detector": "--detector"})
+    add_flags(neural, NeuralConfig, _NEURAL, {} if live else {"enhance_every": 1})
     add_flags(group, GuardConfig, {"policy": "--guard"}, {"policy": guard})
     add_flags(group, OutputConfig, {"badge": "--badge"})
 
@@ -84,7 +101,7 @@ def prepare(args: argparse.Namespace, swapper: str) -> tuple[Swapper[Any], Any]:
     from engine.identity.library import IdentityLibrary
     from engine.swap import make_swapper
 
-    made = make_swapper(swapper)
+    made = make_swapper(swapper, config=from_flags(NeuralConfig, args))
     library = IdentityLibrary()
     return made, library.prepare(made, read_photos(args, library))
 

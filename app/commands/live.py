@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _POLL_S = 0.5
 _TOLD = {
     "camera-lost", "camera-back", "sink-failed", "stage-failed", "engine-restart", "swapper-fallback",
-    "swapper-ready", "detector-fallback",
+    "swapper-ready", "detector-fallback", "extra-failed",
 }  # fmt: skip
 
 

@@ -35,7 +35,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     parser.add_argument("--overwrite", action="store_true", help="replace the output file if it exists")
     parser.add_argument("--json", action="store_true", help="print frames, faces and times per stage as JSON")
-    add_swap_flags(parser, source_required=True, guard=GuardPolicy.BLUR)
+    add_swap_flags(parser, source_required=True, guard=GuardPolicy.BLUR, live=False)
     parser.set_defaults(execute=execute)
 
 
@@ -71,7 +71,7 @@ _EMPTY_AFTER_S = 0.2
 
 
 def _tell(kind: str, message: str = "", **data: str | int | float | bool) -> None:
-    if kind.startswith(("swapper-", "detector-")):
+    if kind.startswith(("swapper-", "detector-", "extra-")):
         note(f"kawari: {message}")
 
 

@@ -67,6 +67,7 @@ def to_int8(source: Path, target: Path, feeds: Sequence[Feed]) -> None:
     if max(one.version for one in model.opset_import if one.domain in ("", "ai.onnx")) < _BY_CHANNEL:
         model = onnx.version_converter.convert_version(model, _BY_CHANNEL)
     with tempfile.TemporaryDirectory(dir=target.parent) as folder, _quiet():
+        _pool_means(model)
         newer, prepared = Path(folder) / "newer.onnx", Path(folder) / "prepared.onnx"
         onnx.save(model, str(newer))
         del model  # hundreds of megabytes
@@ -90,6 +91,20 @@ def to_int8(source: Path, target: Path, feeds: Sequence[Feed]) -> None:
     model = onnx.load(str(target), load_external_data=False)
     _restore(model, kept)
     onnx.save(model, str(target))
+
+
+def _pool_means(model: Any) -> None:
+    """Write the means of whole channels as pooling, for which ONNX Runtime has a faster kernel.
+
+    Instance normalisation is exported as its single steps; the means take a fifth of the 8-bit
+    network's time otherwise.
+    """
+    for node in model.graph.node:
+        attributes = {one.name: onnx.helper.get_attribute_value(one) for one in node.attribute}
+        over_channels = list(attributes.get("axes", ())) == [2, 3] and attributes.get("keepdims", 1) == 1
+        if node.op_type == "ReduceMean" and over_channels:
+            node.op_type = "GlobalAveragePool"
+            del node.attribute[:]
 
 
 def psnr(one: NDArray[np.floating], other: NDArray[np.floating], span: float) -> float:

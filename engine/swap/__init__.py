@@ -10,17 +10,21 @@ from engine.swap.mesh import MeshSwapper
 
 if TYPE_CHECKING:
     from engine.catalog.store import Store
+    from engine.config import NeuralConfig
 
 SWAPPERS = ("mesh",)
 """Names of the swappers that need no download."""
 
 
-def make_swapper(name: str = "mesh", store: Store | None = None) -> Swapper[Any]:
+def make_swapper(
+    name: str = "mesh", store: Store | None = None, config: NeuralConfig | None = None
+) -> Swapper[Any]:
     """The swapper called `name`: the mesh, or a network of the catalogue, which falls back to the mesh.
 
     Args:
         name: "mesh", or a swapper's name in the catalogue.
         store: the user's models; those in Kawari's folder when not given.
+        config: what is done around a network.
 
     Raises:
         ModelError: there is none of that name, it is not on this computer, or it can't be run.
@@ -40,7 +44,7 @@ def make_swapper(name: str = "mesh", store: Store | None = None) -> Swapper[Any]
             f"There is no swapper called '{name}'",
             f"Choose one of: {', '.join(SWAPPERS)}. 'kawari models list' shows the models that can be added",
         )
-    return open_neural(name, store, home() / "identities" / EMBEDDINGS, mesh)
+    return open_neural(name, store, home() / "identities" / EMBEDDINGS, mesh, config=config)
 
 
 __all__ = ["SWAPPERS", "FaceSwap", "Swapper", "make_swapper"]

@@ -43,7 +43,8 @@ class FallbackSwapper:
 
     Attributes:
         name: the catalogue's name of the network.
-        report: takes the events "swapper-fallback" and "swapper-ready"; the pipeline sets its own.
+        report: takes "swapper-fallback", "swapper-ready", and what the network's extras tell; the
+            pipeline sets its own.
     """
 
     def __init__(
@@ -53,7 +54,7 @@ class FallbackSwapper:
         mesh: Swapper[Any],
     ) -> None:
         self.name = neural.name
-        self.report: Report = silent
+        self._report: Report = silent
         self.neural = neural
         self.mesh = mesh
         self.steps = steps
@@ -61,6 +62,15 @@ class FallbackSwapper:
         self._usable = threading.Event()
         self._usable.set()
         self._unsound = 0
+
+    @property
+    def report(self) -> Report:
+        """Takes events."""
+        return self._report
+
+    @report.setter
+    def report(self, report: Report) -> None:
+        self._report = self.neural.report = report
 
     @property
     def runs_on(self) -> str:

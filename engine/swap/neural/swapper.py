@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import cv2
@@ -13,12 +13,16 @@ from numpy.typing import NDArray
 from engine.align import alignment, five_points
 from engine.catalog.entry import Contract, SourceInput
 from engine.errors import InputError, ModelError
+from engine.events import Report, silent
 from engine.identity.embedding import Embedder, EmbeddingCache, average
 from engine.identity.photo import SourcePhoto
 from engine.quality import LADDER, Quality
-from engine.runtime.climb import UnsoundError
+from engine.runtime.climb import UnsoundError, reason
+from engine.swap.neural.boost import interleave, tiles
+from engine.swap.neural.enhance import Cadence, Enhancer
 from engine.swap.neural.latent import Emap, latent
 from engine.swap.neural.mask import box_mask
+from engine.swap.neural.masks import MaskPart, combined
 from engine.swap.neural.tensors import PictureInput, PictureOutput, is_sound
 from engine.types import Face, Image, Patch
 
@@ -36,6 +40,23 @@ class NeuralIdentity:
     left_out: tuple[int, ...] = ()
 
 
+@dataclass(slots=True)
+class Extras:
+    """What is done around a swapper network; what fails is taken out.
+
+    Attributes:
+        boost: see `engine.swap.neural.boost`.
+        masks: parts of the mask, by name.
+        enhancer: redraws the result.
+        every: the enhancer sees each n-th frame.
+    """
+
+    boost: int = 1
+    masks: dict[str, MaskPart] = field(default_factory=dict)
+    enhancer: Enhancer | None = None
+    every: int = 1
+
+
 class NeuralSwapper:
     """Swaps with a network of the catalogue.
 
@@ -46,6 +67,10 @@ class NeuralSwapper:
         embedder, cache: for networks that take an embedding.
         emap: inswapper's matrix.
         converter: session of the embedding converter.
+        extras: what is done around the network.
+
+    Attributes:
+        report: takes "extra-failed" when one of the extras fails and is left out from then on.
     """
 
     def __init__(
@@ -58,8 +83,11 @@ class NeuralSwapper:
         cache: EmbeddingCache | None = None,
         emap: Emap | None = None,
         converter: Any = None,
+        extras: Extras | None = None,
     ) -> None:
         self.name = name
+        self.extras = extras or Extras()
+        self.report: Report = silent
         self.contract = contract
         self.session = session
         self.target_name, self.source_name = (tensor.name for tensor in contract.inputs)
@@ -98,16 +126,19 @@ class NeuralSwapper:
 
 
 class NeuralFaceSwap:
-    """Swaps one face with a network; nothing is remembered from frame to frame."""
+    """Swaps one face with a network; only the enhancer remembers something from frame to frame.
+
+    Attributes:
+        quality: hints from the controller: less often enhanced, and no boost below full resolution.
+    """
 
     def __init__(self, swapper: NeuralSwapper, identity: NeuralIdentity) -> None:
         self.quality: Quality = LADDER[0]
         self._swapper = swapper
         self._source = identity.source
-        self._size = swapper.contract.size
-        self._blob = PictureInput(swapper.contract, self._size)
+        self._blob = PictureInput(swapper.contract, swapper.contract.size)
         self._picture = PictureOutput(swapper.contract)
-        self._mask = box_mask(self._size)
+        self._cadence: Cadence | None = None
 
     def patch(self, image: Image, face: Face, strength: float) -> Patch | None:
         """See `engine.swap.base.FaceSwap`. The network decides the shape; `strength` has no effect.
@@ -116,16 +147,44 @@ class NeuralFaceSwap:
             UnsoundError: the network gave no picture (not a number, or one flat colour).
         """
         del strength
-        swapper, size = self._swapper, self._size
-        matrix = alignment(five_points(face.landmarks), swapper.contract.template, size)
-        crop = cv2.warpAffine(image, matrix, (size, size), flags=cv2.INTER_LINEAR)
-        feed = {
-            swapper.target_name: self._blob(np.asarray(crop, np.uint8)),
-            swapper.source_name: self._source,
-        }
+        contract, extras = self._swapper.contract, self._swapper.extras
+        boost = extras.boost if self.quality.grid == 1 else 1
+        size = contract.size * boost
+        matrix = alignment(five_points(face.landmarks), contract.template, size)
+        crop = np.asarray(cv2.warpAffine(image, matrix, (size, size), flags=cv2.INTER_LINEAR), np.uint8)
+        made = interleave([self._run(tile) for tile in tiles(crop, boost)], boost)
+        masks = [box_mask(size)]
+        for name, part in list(extras.masks.items()):
+            try:
+                masks.append(part(crop, face, matrix))
+            except Exception as error:  # noqa: BLE001 - whatever a provider raises
+                del extras.masks[name]
+                self._tell(name, error)
+        mask = combined(masks)
+        patch = Patch(made, mask, cv2.invertAffineTransform(matrix).astype(np.float64))
+        return patch if extras.enhancer is None else self._enhanced(image, face, patch, extras.enhancer)
+
+    def _run(self, crop: Image) -> Image:
+        swapper = self._swapper
+        feed = {swapper.target_name: self._blob(crop), swapper.source_name: self._source}
         output = swapper.session.run(None, feed)[0]
         if not is_sound(output):
             raise UnsoundError(
                 f"{swapper.name} gave no picture", "Use its full-precision version, or the mesh swapper"
             )
-        return Patch(self._picture(output), self._mask, cv2.invertAffineTransform(matrix).astype(np.float64))
+        return self._picture(output)
+
+    def _enhanced(self, image: Image, face: Face, patch: Patch, enhancer: Enhancer) -> Patch:
+        if self._cadence is None:
+            self._cadence = Cadence(enhancer)
+        try:
+            every = self._swapper.extras.every * self.quality.enhance
+            return self._cadence(image, face, patch, every)
+        except Exception as error:  # noqa: BLE001 - whatever a provider raises
+            self._swapper.extras.enhancer = None
+            self._tell(enhancer.name, error)
+            return patch
+
+    def _tell(self, name: str, error: Exception) -> None:
+        message = f"{name} failed ({reason(error)}) and is left out"
+        self._swapper.report("extra-failed", message, error=type(error).__name__)
