@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from engine.pipeline import Pipeline
     from engine.session import Session
     from engine.sinks.base import Sink
+    from engine.sinks.browser import BrowserSink
     from engine.sources.base import Source
     from engine.swap.base import Swapper
     from engine.types import Image
@@ -106,18 +107,17 @@ def make_pipeline(
 
 def make_virtual_camera(name: str, swapper: str, *, backend: str | None = None) -> Route:
     """The virtual camera of that name, "" for the one to be had; reopened if it fails."""
-    from engine.cards import draw_card
     from engine.dispatch import Route
     from engine.sinks.virtual_camera import VirtualCamera
 
-    marker = _marker(swapper, badge=False)  # nothing on the card is synthetic, but it leaves, too
+    return Route(VirtualCamera(name or None, card=_marked_card(swapper), backend=backend), restart=True)
 
-    def card(width: int, height: int) -> Image:
-        image = draw_card(width, height, "panic")
-        marker.apply(image)
-        return image
 
-    return Route(VirtualCamera(name or None, card=card, backend=backend), restart=True)
+def make_browser(swapper: str) -> BrowserSink:
+    """The pictures of the browser page."""
+    from engine.sinks.browser import BrowserSink
+
+    return BrowserSink(_marked_card(swapper))
 
 
 def make_recorder(path: Path, swapper: str) -> Route:
@@ -144,6 +144,20 @@ def photo_gate(consents: ConsentStore) -> PhotoGate:
     from engine.content.gate import PhotoGate
 
     return PhotoGate(lambda digest: consents.find(digest) is not None)
+
+
+def _marked_card(swapper: str) -> Callable[[int, int], Image]:
+    """Draws what is shown while nothing runs."""
+    from engine.cards import draw_card
+
+    marker = _marker(swapper, badge=False)  # nothing on the card is synthetic, but it leaves, too
+
+    def card(width: int, height: int) -> Image:
+        image = draw_card(width, height, "panic")
+        marker.apply(image)
+        return image
+
+    return card
 
 
 def _marker(swapper: str, badge: bool) -> Marker:

@@ -18,6 +18,7 @@ TEXTS: dict[str, str] = {
     "face-lost": "One moment",
     "stage-failed": "One moment",
     "covered": "One moment",
+    "tracking-only": "Camera off",
 }
 """What a card says for each reason; plain words, since viewers read it and not the streamer."""
 

@@ -253,3 +253,6 @@ class SessionConfig:
     overlap: bool = setting(
         False, "track the next frame while this one is swapped: more frames a second, but longer delay"
     )
+    tracking_only: bool = setting(
+        False, "swap nothing: faces are only tracked, and every picture is covered as a whole"
+    )

@@ -31,6 +31,19 @@ class Curtain:
         """A card of the size of a picture."""
         return self._cards.get(reason, like.shape[1], like.shape[0])
 
+    def cover(self, reason: str, config: GuardConfig, image: Image) -> Image:
+        """What leaves while nobody may be seen, whatever the picture shows.
+
+        Args:
+            reason: "panic", or "tracking-only", which lets a policy that blurs or pixelates do so.
+            config: the policy; any other gives the card.
+            image: may be covered in place, and is returned if it leaves, still without marks.
+        """
+        if reason != "panic" and config.policy in (GuardPolicy.BLUR, GuardPolicy.PIXELATE):
+            cover_picture(image, config.policy)
+            return image
+        return self.card(reason, image)
+
     def draw(self, verdict: Verdict, config: GuardConfig, image: Image, now_s: float) -> tuple[Image, Shown]:
         """What leaves, for a verdict that is not safe.
 

@@ -16,6 +16,7 @@ KEPT = (
     "settings.json",
     "settings.json.bad",
     "watermark.json",
+    "server-token",
 )
 """All that Kawari writes into its folder (`engine.folders.home`)."""
 

@@ -48,6 +48,8 @@ class Plan:
         guard: the leak guard's settings.
         quality: hints from the controller.
         panic: only the card leaves.
+        tracking_only: faces are found but not swapped, and every picture is covered as a whole: blurred
+            or pixelated if the guard's policy says so, else by the card. The real face never leaves.
     """
 
     identities: Mapping[int, Any] = field(default_factory=dict)
@@ -56,6 +58,7 @@ class Plan:
     guard: GuardConfig = field(default_factory=GuardConfig)
     quality: Quality = LADDER[0]
     panic: bool = False
+    tracking_only: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +179,8 @@ class Pipeline:
             self._guard.reset()
             self._chooser = Chooser()
             self._swapping.reset()
+        if plan.tracking_only:
+            return self._make_covered(plan, sight, clock)
         wanted, failed = self._choose(plan, sight, now_s)
         self._strict = _strict(plan.choice, sight.faces)
         clock.lap("choose")
@@ -206,10 +211,20 @@ class Pipeline:
             self._curtain.remember(picture, now_s)
         return output
 
+    def _make_covered(self, plan: Plan, sight: Sight, clock: _Clock) -> Output:
+        """The output while only the tracking runs."""
+        reason = "panic" if plan.panic else "tracking-only"
+        image = sight.frame.image.copy()
+        picture = self._curtain.cover(reason, plan.guard, image)
+        if picture is image:
+            self._mark(image)
+        clock.lap("cover")
+        return Output(sight.frame, picture, sight.faces, (), Shown.COVERED, reason, clock.laps)
+
     def _tracking_quality(self) -> Quality:
         """The controller's hints, with a look at every frame where the guard needs one."""
         plan = self._plan
-        if self._strict or self._guard.wants_look:
+        if (self._strict or self._guard.wants_look) and not plan.tracking_only:
             return replace(plan.quality, detect_every=1)
         return plan.quality
 

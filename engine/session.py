@@ -296,7 +296,7 @@ class Session:
 def _first_plan(config: SessionConfig, identity: object | None, choice: FaceChoice | None) -> Plan:
     identities = {} if identity is None else {0: identity}
     chosen = choice_for(config.swap.who) if choice is None else choice
-    return Plan(identities, chosen, config.swap.strength, config.guard)
+    return Plan(identities, chosen, config.swap.strength, config.guard, tracking_only=config.tracking_only)
 
 
 def _route(sink: Sink | Route) -> Route:

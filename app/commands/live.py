@@ -5,20 +5,21 @@ from __future__ import annotations
 import argparse
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from app import screen
-from app.commands.arguments import add_swap_flags, positive, prepare, read_photos, swap_config
+from app.commands.arguments import add_swap_flags, positive, read_photos, swap_config
 from app.console import StatusLine, note, say, write_json
 from app.options import CameraConfig, OutputConfig, add_flags, from_flags
 from engine.config import DelayConfig, GuardConfig
 from engine.errors import UsageError
 
 if TYPE_CHECKING:
+    from app.desk import LiveDesk
     from engine.events import Event
-    from engine.session import Session
 
 _POLL_S = 0.5
+_SERVER, _OSC, _VMC = 7420, 9010, ("127.0.0.1", 39539)
 _TOLD = {
     "camera-lost", "camera-back", "sink-failed", "stage-failed", "engine-restart", "swapper-fallback",
     "swapper-ready", "detector-fallback", "extra-failed",
@@ -39,9 +40,35 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="offer the picture as a camera to other programs; NAME if there are several",
     )  # fmt: skip
     outputs.add_argument("--record", type=Path, metavar="FILE", help="record to a video file")
+    outputs.add_argument(
+        "--vmc", nargs="?", const=_VMC, type=_address, metavar="HOST:PORT",
+        help=f"send head pose and expression to a VTuber program (default {_VMC[0]}:{_VMC[1]})",
+    )  # fmt: skip
     outputs.add_argument("--headless", action="store_true", help="open no window")
     outputs.add_argument("--seconds", type=positive, metavar="N", help="stop by itself after so long")
     outputs.add_argument("--stats", type=Path, metavar="FILE", help="write all figures as JSON at the end")
+    tracking = parser.add_argument_group("tracking only")
+    tracking.add_argument(
+        "--tracking-only", action="store_true",
+        help="swap nothing and show nobody: only head pose and expression leave, see --vmc (no window)",
+    )  # fmt: skip
+    tracking.add_argument(
+        "--picture", choices=("card", "blur"), default="card",
+        help="the picture meanwhile: a card, or the camera's blurred beyond recognition (default card)",
+    )  # fmt: skip
+    control = parser.add_argument_group("control by other programs, see docs/control.md (no window)")
+    control.add_argument(
+        "--server", nargs="?", const=_SERVER, type=_port, metavar="PORT",
+        help=f"serve a page for OBS's Browser source, and control, to this computer (default {_SERVER})",
+    )  # fmt: skip
+    control.add_argument(
+        "--osc", nargs="?", const=_OSC, type=_port, metavar="PORT",
+        help=f"take panic and strength over OSC from this computer (default {_OSC})",
+    )  # fmt: skip
+    control.add_argument(
+        "--other", nargs="+", action="append", metavar="PHOTO",
+        help="photos of another person, to switch to while it runs; may be repeated",
+    )  # fmt: skip
     parser.set_defaults(execute=execute)
 
 
@@ -50,7 +77,12 @@ def execute(args: argparse.Namespace) -> int:
     for path in (args.record, args.stats):
         if path is not None and not path.absolute().parent.is_dir():
             raise UsageError(f"There is no folder {path.parent}", "Create it first")
-    return _headless(args) if args.headless else _window(args)
+    if args.headless or args.tracking_only:
+        return _headless(args)
+    for flag in ("server", "osc", "vmc", "other"):
+        if getattr(args, flag) is not None:
+            raise UsageError(f"--{flag} needs --headless", "Add it")
+    return _window(args)
 
 
 def _window(args: argparse.Namespace) -> int:
@@ -77,45 +109,35 @@ def _window(args: argparse.Namespace) -> int:
 
 
 def _headless(args: argparse.Namespace) -> int:
-    from app.build import make_recorder, make_session, make_virtual_camera, source_giver
-    from engine.config import SessionConfig
+    from app.headless import open_desk
 
-    config = SessionConfig(
-        swap=swap_config(args),
-        guard=from_flags(GuardConfig, args),
-        delay=from_flags(DelayConfig, args),
-    )
-    swapper, identity = prepare(args, config.swap.swapper)
-    sinks: list[Any] = []
-    if args.virtual_camera is not None:
-        sinks.append(make_virtual_camera(args.virtual_camera, swapper.name))
-    if args.record is not None:
-        sinks.append(make_recorder(args.record, swapper.name))
-    camera = source_giver(from_flags(CameraConfig, args))
-    session = make_session(
-        config, camera, swapper, identity, sinks, badge=from_flags(OutputConfig, args).badge
-    )
-    session.subscribe(_tell)
-    try:
-        with session:
-            _wait(session, args.seconds)
-    finally:
-        if args.stats is not None:
-            write_json(args.stats, session.stats().as_dict())
-    if session.error is not None:
-        raise session.error
-    stats = session.stats()
+    with open_desk(args) as desk:
+        desk.subscribe(_tell)
+        try:
+            desk.start()
+            _wait(desk, args.seconds, stay=args.server is not None)
+            desk.stop()
+        finally:
+            if args.stats is not None:
+                write_json(args.stats, desk.stats().as_dict())
+        if desk.session is not None and desk.session.error is not None:
+            raise desk.session.error
+        stats = desk.stats()
     say(f"{stats.frames_out} pictures, {stats.fps:.0f} fps, delay {stats.delay.p95:.0f} ms (p95)")
     return 0
 
 
-def _wait(session: Session, seconds: float | None) -> None:
+def _wait(desk: LiveDesk, seconds: float | None, *, stay: bool) -> None:
+    """Wait for the end; with `stay`, an ended session is not the end: it may be started again."""
     until = time.monotonic() + seconds if seconds is not None else float("inf")
     with StatusLine() as line:
         while (left := until - time.monotonic()) > 0:
-            if session.wait(min(_POLL_S, left)) is not None:
-                return
-            stats = session.stats()
+            session = desk.session
+            if session is None or session.wait(min(_POLL_S, left)) is not None:
+                if not stay:
+                    return
+                time.sleep(min(_POLL_S, left))
+            stats = desk.stats()
             line.show(
                 f"{stats.state}  {stats.fps:.0f} fps  delay {stats.delay.p95:.0f} ms (p95)  {stats.shown}"
             )
@@ -124,3 +146,18 @@ def _wait(session: Session, seconds: float | None) -> None:
 def _tell(event: Event) -> None:
     if event.kind in _TOLD and event.message:
         note(f"kawari: {event.message}")
+
+
+def _port(text: str) -> int:
+    port = int(text)
+    if not 0 <= port <= 65535:
+        raise argparse.ArgumentTypeError(f"{text} is no port; give 1 to 65535")
+    return port
+
+
+def _address(text: str) -> tuple[str, int]:
+    """`HOST:PORT`, `HOST` or `PORT`; "" for this computer and VMC's usual port."""
+    host, _, port = text.rpartition(":") if ":" in text else ("", "", text)
+    if not port.isdecimal():
+        host, port = text, ""
+    return host or _VMC[0], _port(port) if port else _VMC[1]

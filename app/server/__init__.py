@@ -1,0 +1,1 @@
+"""The control server and the browser page; needs the extra `server`."""
