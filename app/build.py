@@ -97,12 +97,14 @@ def make_pipeline(
     report: Report = silent,
 ) -> Pipeline:
     """The same stages without threads, for files; every picture is marked."""
+    from engine.blend.modes import paster
     from engine.build import choice_for, make_tracker
     from engine.pipeline import Pipeline, Plan
 
     plan = Plan({0: identity}, choice_for(swap.who), swap.strength, guard)
     tracker = make_tracker(swap.detector, report, thorough=True)
-    return Pipeline(tracker, swapper, plan, marker=_marker(swapper.name, badge), report=report)
+    marker, join = _marker(swapper.name, badge), paster(swap.blend)
+    return Pipeline(tracker, swapper, plan, marker=marker, report=report, join=join)
 
 
 def make_virtual_camera(name: str, swapper: str, *, backend: str | None = None) -> Route:

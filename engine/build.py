@@ -31,6 +31,7 @@ def build_pipeline(
 
     def build(plan: Plan, report: Report) -> Pipeline:
         # Imported late: ONNX Runtime and the models' code take most of the start-up time.
+        from engine.blend.modes import paster
         from engine.swap import make_swapper
 
         return Pipeline(
@@ -40,6 +41,7 @@ def build_pipeline(
             marker=marker,
             picture=picture,
             report=report,
+            join=paster(config.blend),
         )
 
     return build

@@ -131,6 +131,17 @@ class Who(enum.Enum):
     CHOSEN = "chosen"
 
 
+class Blend(enum.Enum):
+    """How a swapped face is joined to the frame."""
+
+    FEATHER = "feather"
+    """A soft edge; the quickest."""
+    MULTIBAND = "multiband"
+    """Low frequencies over a wide seam, high ones over a narrow one; for stills and files."""
+    POISSON = "poisson"
+    """The frame's own colours at the seam; for stills, since it may flicker."""
+
+
 class GuardPolicy(enum.Enum):
     """What leaves when a face that should be swapped could not be."""
 
@@ -157,6 +168,7 @@ class SwapConfig(Checked):
         0.8, "how far the face's shape goes to the source's", low=0.0, high=1.0, live=True
     )
     who: Who = setting(Who.LARGEST, "which faces are swapped", live=True)
+    blend: Blend = setting(Blend.FEATHER, "how the face is joined to the frame; others than feather are slow")
     detector: str = setting("", "a face detector of the catalogue instead of the built-in one")
 
 
@@ -172,6 +184,7 @@ class NeuralConfig(Checked):
     enhance_every: int = setting(4, "the enhancer sees every n-th frame", low=1, high=60, unit="frames")
     occluder: str = setting("", "a model that keeps what hides the face in front of it")
     parser: str = setting("", "a model that limits the swap to the regions of the face")
+    match_colour: bool = setting(False, "give the swapped face the mean and spread of the target's colours")
     keep_mouth: bool = setting(False, "show the target's own open mouth")
     keep_eyes: bool = setting(False, "show the target's own eyes")
 

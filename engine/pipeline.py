@@ -12,6 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
+from engine.blend.modes import Paster
+from engine.blend.paste import paste
 from engine.cards import Cards
 from engine.config import GuardConfig
 from engine.curtain import Curtain
@@ -84,6 +86,7 @@ class Pipeline:
         marker: puts the marks on everything that leaves; None for none (tests).
         picture: the user's still picture for `GuardPolicy.PICTURE`.
         report: called with events ("stage-failed", "stage-recovered", "guard") on the calling thread.
+        join: puts patches into frames.
     """
 
     def __init__(
@@ -95,6 +98,7 @@ class Pipeline:
         marker: Marker | None = None,
         picture: Image | None = None,
         report: Report = silent,
+        join: Paster = paste,
     ) -> None:
         self._tracker = tracker
         self.swapper = swapper
@@ -108,7 +112,7 @@ class Pipeline:
         self._guard = Guard(plan.guard)
         self._chooser = Chooser(plan.choice)
         self._strict = True
-        self._swapping = Swapping(swapper)
+        self._swapping = Swapping(swapper, join)
         self._failing: set[str] = set()
         self._tracked: object = None
         self._judged: object = None

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from engine.blend.modes import Paster
 from engine.blend.paste import paste
 from engine.proof import replaced
 from engine.quality import Quality
@@ -28,10 +29,12 @@ class Swapping:
 
     Args:
         swapper: makes the patches.
+        join: puts them into frames.
     """
 
-    def __init__(self, swapper: Swapper[Any]) -> None:
+    def __init__(self, swapper: Swapper[Any], join: Paster = paste) -> None:
         self.swapper = swapper
+        self._join = join
         self._follows: dict[int, _Follow] = {}
 
     def reset(self) -> None:
@@ -73,7 +76,7 @@ class Swapping:
         lap("swap")
         done = patch is not None and replaced(frame, face, patch)
         if patch is not None and done:
-            paste(image, patch)
+            self._join(image, patch)
         lap("blend")
         return done
 

@@ -25,6 +25,7 @@ _NEURAL = {
     "enhance_every": "--enhance-every",
     "occluder": "--occluder",
     "parser": "--parser",
+    "match_colour": "--match-colour",
     "keep_mouth": "--keep-mouth",
     "keep_eyes": "--keep-eyes",
 }
@@ -49,7 +50,11 @@ def add_swap_flags(
     group.add_argument(
         "--consent", choices=BASES, help="on what ground the face may be used; asked for once and kept"
     )
-    add_flags(group, SwapConfig, {"swapper": "--swapper", "strength": "--strength", "who": "--who"})
+    add_flags(
+        group,
+        SwapConfig,
+        {"swapper": "--swapper", "strength": "--strength", "who": "--who", "blend": "--blend"},
+    )
     neural = parser.add_argument_group("models of the catalogue", "see them with: kawari models list")
     add_flags(neural, SwapConfig, {"detector": "--detector"})
     add_flags(neural, NeuralConfig, _NEURAL, {} if live else {"enhance_every": 1})

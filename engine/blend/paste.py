@@ -17,10 +17,10 @@ def paste(image: Image, patch: Patch) -> None:
         patch: see `engine.types.Patch`; parts outside the frame are ignored. Where its mask is 0 the
             frame keeps its pixels bit for bit.
     """
-    placed = _in_frame(patch, image.shape[1], image.shape[0])
-    if placed is None:
+    found = placed(patch, image.shape[1], image.shape[0])
+    if found is None:
         return
-    picture, mask, (x, y) = placed
+    picture, mask, (x, y) = found
     height, width = mask.shape
     view = image[y : y + height, x : x + width]
     soft = cv2.inRange(mask, 1, 254)
@@ -37,7 +37,7 @@ def _blended(view: Image, picture: Image, mask: Mask) -> Image:
     return np.asarray(cv2.blendLinear(view, picture, 1 - weight, weight), np.uint8)
 
 
-def _in_frame(patch: Patch, width: int, height: int) -> tuple[Image, Mask, tuple[int, int]] | None:
+def placed(patch: Patch, width: int, height: int) -> tuple[Image, Mask, tuple[int, int]] | None:
     """Picture and mask in frame pixels, cut to the frame and to where the mask is not 0; their place."""
     if patch.origin is not None:
         x, y = patch.origin

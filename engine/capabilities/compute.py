@@ -73,11 +73,10 @@ def providers() -> list[Probe]:
     names = ort.get_available_providers()
     with ThreadPoolExecutor(max(len(names), 1)) as pool:
         answers = list(pool.map(lambda name: attempt(["provider", name], _TRIAL_S), names))
-    found = [_provider(name, *answer) for name, answer in zip(names, answers, strict=True)]
-    return found + _plugins()
+    return [_provider(name, *answer) for name, answer in zip(names, answers, strict=True)]
 
 
-def _plugins() -> list[Probe]:
+def plugins() -> list[Probe]:
     """OpenVINO's plugin, which computes faster on Intel's processors than ONNX Runtime itself."""
     if importlib.util.find_spec("onnxruntime_ep_openvino") is None:
         return []

@@ -20,6 +20,7 @@ PROBES: Mapping[str, Callable[[], list[Probe]]] = {
     "virtual camera": media.virtual_cameras,
     "onnxruntime": compute.onnxruntime,
     "providers": compute.providers,
+    "plugins": compute.plugins,
     "models": compute.user_models,
     "gpu": compute.gpu,
     "cupy": compute.cupy,

@@ -35,7 +35,7 @@ class Store:
     """A folder of checked model files.
 
     A file appears in it whole and checked or not at all; `path` checks the SHA-256 again before a
-    model is used.
+    model is used, once as long as the file's time and size stay the same.
 
     Args:
         folder: created when the first model comes.
@@ -48,6 +48,7 @@ class Store:
         self.catalogue = catalogue
         self.mirror = mirror
         self._notes = folder / "store.json"
+        self._checked: dict[str, tuple[str, int, int]] = {}
 
     def entry(self, name: str) -> Entry:
         """The catalogue's entry.
@@ -85,11 +86,16 @@ class Store:
                 f"Get it with: kawari models get {name} — or, if you have the file: "
                 f"kawari models import {name} FILE (licence: {entry.licence})",
             )
-        check_file(installed.path, installed.entry, installed.sha256)
+        status = installed.path.stat()
+        state = (installed.sha256, status.st_mtime_ns, status.st_size)
+        if self._checked.get(name) != state:
+            check_file(installed.path, installed.entry, installed.sha256)
+            self._checked[name] = state
         return installed.path
 
     def verify(self, name: str) -> Installed:
         """Check an installed model again. Raises as `path`."""
+        self._checked.pop(name, None)
         self.path(name)
         installed = self.installed(name)
         assert installed is not None  # `path` has just found it

@@ -35,6 +35,7 @@ class Climb:
 
     Attributes:
         refusals: what was tried in vain, in order.
+        seconds: what one run took in the warm-up on the rung in use.
     """
 
     def __init__(self, rungs: Sequence[Rung], open_rung: OpenRung) -> None:
@@ -43,6 +44,7 @@ class Climb:
         self._next = 0
         self._current: Rung | None = None
         self.refusals: list[Refusal] = []
+        self.seconds = 0.0
 
     @property
     def rung(self) -> str:
@@ -72,7 +74,7 @@ class Climb:
                 continue
             try:
                 network = self._open(rung)
-                warm_up(network)
+                self.seconds = warm_up(network)
             except Exception as problem:  # noqa: BLE001 - whatever a provider raises is the reason
                 short = short or out_of_memory(problem)
                 self.refusals.append(Refusal(rung.name, reason(problem)))
@@ -98,6 +100,11 @@ class Steps:
     def rung(self) -> str:
         """The name of the rung in use, "" if there is none."""
         return self._climb.rung
+
+    @property
+    def seconds(self) -> float:
+        """What one run took in the warm-up on the rung in use."""
+        return self._climb.seconds
 
     @property
     def refusals(self) -> tuple[Refusal, ...]:

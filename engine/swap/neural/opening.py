@@ -78,4 +78,4 @@ def _extras(store: Store, opener: Opener, config: NeuralConfig) -> Extras:
     if config.enhancer:
         _, session = open_steps(store, config.enhancer, Kind.ENHANCER, opener)
         enhancer = Enhancer(config.enhancer, session, store.entry(config.enhancer).contract)
-    return Extras(config.boost, masks, enhancer, config.enhance_every)
+    return Extras(config.boost, masks, enhancer, config.enhance_every, config.match_colour)

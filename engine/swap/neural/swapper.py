@@ -19,6 +19,7 @@ from engine.identity.photo import SourcePhoto
 from engine.quality import LADDER, Quality
 from engine.runtime.climb import UnsoundError, reason
 from engine.swap.neural.boost import interleave, tiles
+from engine.swap.neural.colour import match_colour
 from engine.swap.neural.enhance import Cadence, Enhancer
 from engine.swap.neural.latent import Emap, latent
 from engine.swap.neural.mask import box_mask
@@ -49,12 +50,14 @@ class Extras:
         masks: parts of the mask, by name.
         enhancer: redraws the result.
         every: the enhancer sees each n-th frame.
+        match_colour: see `engine.swap.neural.colour`.
     """
 
     boost: int = 1
     masks: dict[str, MaskPart] = field(default_factory=dict)
     enhancer: Enhancer | None = None
     every: int = 1
+    match_colour: bool = False
 
 
 class NeuralSwapper:
@@ -153,6 +156,8 @@ class NeuralFaceSwap:
         matrix = alignment(five_points(face.landmarks), contract.template, size)
         crop = np.asarray(cv2.warpAffine(image, matrix, (size, size), flags=cv2.INTER_LINEAR), np.uint8)
         made = interleave([self._run(tile) for tile in tiles(crop, boost)], boost)
+        if extras.match_colour:
+            made = match_colour(made, crop, box_mask(size))
         masks = [box_mask(size)]
         for name, part in list(extras.masks.items()):
             try:
