@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QObject, Signal
 
 from app.options import CameraConfig
-from engine.config import GuardConfig, SessionConfig, Who
+from engine.config import GuardConfig, NeuralConfig, SessionConfig, Who
 from engine.sinks.preview import PreviewSink
 from engine.types import Output
 
@@ -62,9 +62,15 @@ class Bridge(QObject):
     sink_gone = Signal(object)
     """A sink that gets no more, or could not be opened (then None)."""
 
-    def __init__(self, library: IdentityLibrary, parent: QObject | None = None) -> None:
+    def __init__(
+        self,
+        library: IdentityLibrary,
+        parent: QObject | None = None,
+        neural: NeuralConfig | None = None,
+    ) -> None:
         super().__init__(parent)
         self._library = library
+        self._neural = neural
         self._engine = ThreadPoolExecutor(1, "kawari-window-engine")
         self._lookup = ThreadPoolExecutor(1, "kawari-window-lookup")
         self._session: Session | None = None
@@ -238,7 +244,7 @@ class Bridge(QObject):
         if self._swapper is None or self._swapper.name != name:
             from engine.swap import make_swapper
 
-            self._swapper = make_swapper(name)
+            self._swapper = make_swapper(name, config=self._neural)
         return self._swapper, self._library.prepare(self._swapper, photos)
 
     def _tell(self, event: Event) -> None:

@@ -56,7 +56,7 @@ class MainWindow(QMainWindow):
         self.sidebar = Sidebar(self._settings)
         self._lay_out()
 
-        self.bridge = Bridge(library, self)
+        self.bridge = Bridge(library, self, self._settings.neural)
         panels = self.sidebar
         self.sources = Sources(panels.source, self.bridge, library.consents, self)
         self.live = Live(
@@ -203,6 +203,7 @@ class MainWindow(QMainWindow):
         return Settings(
             swap=panels.swap.swap_config(self._settings.swap.swapper),
             guard=self._guard(panels.swap.guard_policy()),
+            neural=self._settings.neural,
             delay=self._settings.delay,
             camera=panels.camera.stored_config(),
             output=panels.output.config(self._settings.output),

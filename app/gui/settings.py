@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from app.options import CameraConfig, OutputConfig, from_stored, to_stored
-from engine.config import Checked, DelayConfig, GuardConfig, GuardPolicy, SwapConfig, setting
+from engine.config import Checked, DelayConfig, GuardConfig, GuardPolicy, NeuralConfig, SwapConfig, setting
 from engine.folders import home, write_private
 
 VERSION = 1
@@ -44,6 +44,7 @@ class Settings:
     """
 
     swap: SwapConfig = field(default_factory=SwapConfig)
+    neural: NeuralConfig = field(default_factory=NeuralConfig)
     guard: GuardConfig = field(default_factory=GuardConfig)
     delay: DelayConfig = field(default_factory=DelayConfig)
     camera: CameraConfig = field(default_factory=CameraConfig)
@@ -54,6 +55,7 @@ class Settings:
 
 _SECTIONS: dict[str, type] = {
     "swap": SwapConfig,
+    "neural": NeuralConfig,
     "guard": GuardConfig,
     "delay": DelayConfig,
     "camera": CameraConfig,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QComboBox, QMessageBox, QSlider, QWidget
 
@@ -19,6 +21,7 @@ class SwapPanel(Card):
     def __init__(self, swap: SwapConfig, guard: GuardConfig, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.set_title(self.tr("Swap"))
+        self._swap = swap
         self.strength = QSlider(Qt.Orientation.Horizontal)
         self.strength.setRange(0, 100)
         self.strength.setPageStep(10)
@@ -58,7 +61,8 @@ class SwapPanel(Card):
 
     def swap_config(self, swapper: str) -> SwapConfig:
         """What is chosen, for this swapper."""
-        return SwapConfig(swapper, self.strength.value() / 100, self.who.currentData())
+        strength = self.strength.value() / 100
+        return replace(self._swap, swapper=swapper, strength=strength, who=self.who.currentData())
 
     def guard_policy(self) -> GuardPolicy:
         """What is shown instead of a face that could not be swapped."""
