@@ -14,7 +14,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from engine.track.topology import LEFT_EYE, LIPS_INNER, LIPS_OUTER, RIGHT_EYE
 from engine.types import Points
+
+LIVELY = np.concatenate([LIPS_INNER, LIPS_OUTER, LEFT_EYE, RIGHT_EYE])
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +34,8 @@ class SmoothingOptions:
         dead_speed: per second, what noise alone reaches: only what exceeds it raises the cutoff.
         dead_drift: the same for the motion that the whole face shares, which is less noisy.
         max_error: no point is ever farther from where it was measured.
+        lively_gain: factor on `speed_gain` for lips and lids, whose motion is short and fast: a syllable
+            or a blink lasts a few frames.
     """
 
     cutoff: float = 0.8
@@ -39,6 +44,7 @@ class SmoothingOptions:
     dead_speed: float = 0.04
     dead_drift: float = 0.012
     max_error: float = 0.006
+    lively_gain: float = 4.0
 
 
 class OneEuro:
@@ -63,7 +69,7 @@ class OneEuro:
         """The smoothed points.
 
         Args:
-            points: float32 (n, 3), measured; n stays the same from call to call.
+            points: float32 (n, 3), measured, n ≥ 468 in FaceMesh order and the same from call to call.
             width: of the face, the unit of speed, in the points' own unit.
             time: seconds, rising; equal or falling times restart the filter.
 
@@ -83,7 +89,9 @@ class OneEuro:
         drift *= np.maximum(1 - o.dead_drift / (_length(drift) + 1e-9), 0)
         ahead = self._value.copy()
         ahead[:, :2] += drift * np.float32(step * width)
-        cutoff = o.cutoff + o.speed_gain * np.maximum(_length(self._speed[:, :2]) - o.dead_speed, 0)
+        gain = np.full((len(points), 1), o.speed_gain, np.float32)
+        gain[LIVELY] *= o.lively_gain
+        cutoff = o.cutoff + gain * np.maximum(_length(self._speed[:, :2]) - o.dead_speed, 0)
         turn = np.float32(2 * math.pi * step) * cutoff
         error = (1 / (turn + 1)) * (ahead - points)
         far = _length(error[:, :2]) / (o.max_error * width)

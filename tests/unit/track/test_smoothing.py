@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from engine.track.smoothing import OneEuro, SmoothingOptions
-from engine.track.topology import CANONICAL
+from engine.track.topology import CANONICAL, LIPS_INNER
 
 FACE = (14.0 * CANONICAL + (300, 200, 0)).astype(np.float32)
 WIDTH = float(np.ptp(FACE[:, 0]))
@@ -46,6 +46,23 @@ def test_no_point_is_ever_farther_off_than_stated() -> None:
         points = FACE + position + lips
         error = smooth(points, WIDTH, i / 30) - points
         assert np.hypot(error[:, 0], error[:, 1]).max() <= limit * WIDTH * 1.001
+
+
+def test_a_talking_mouth_keeps_its_rhythm_better_than_a_brow_would() -> None:
+    opening, brow = LIPS_INNER[11:20], 105
+    smooth, measured, lips, brows = OneEuro(), [], [], []
+    for i in range(120):
+        way = np.float32(0.02 * WIDTH * (1 + np.sin(2 * np.pi * 5 * i / 30)))
+        points = FACE.copy()
+        points[opening, 1] += way
+        points[brow, 1] += way
+        out = smooth(points, WIDTH, i / 30)
+        measured.append(way)
+        lips.append(float((out - FACE)[opening, 1].mean()))
+        brows.append(float((out - FACE)[brow, 1]))
+    of_lips, of_brows = (float(np.std(np.subtract(one, measured))) for one in (lips, brows))
+    assert np.corrcoef(measured, lips)[0, 1] > 0.985
+    assert of_lips < 0.7 * of_brows
 
 
 def test_it_neither_keeps_nor_changes_what_it_is_given() -> None:
