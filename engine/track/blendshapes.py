@@ -20,8 +20,11 @@ from engine.types import Face
 _UP, _OUT, _FRONT = np.array((0.0, -1.0, 0.0)), np.array((1.0, 0.0, 0.0)), np.array((0.0, 0.0, -1.0))
 """Directions on a face in canonical pose; `_OUT` for the left side, mirrored for the right."""
 
-_SETTLE = 15.0
-"""Weight, in frames, of the average face at the start."""
+_CORNER_FOLLOWS, _LIP_FOLLOWS = 0.13, 0.19
+"""How far the jaw takes the mouth's corners and the lower lip along, over the mouth's gap; measured on a
+speaker's clip. What goes beyond is a frown or a lip drawn down."""
+_SETTLE = 5.0
+"""Weight, in frames, of where it begins: between the average face and the first frame's."""
 _MEMORY = 900.0
 """Frames that what is usual is learnt over in the end: half a minute."""
 
@@ -118,7 +121,7 @@ class ExpressionReader:
 
     def __init__(self) -> None:
         self._neutral = _AVERAGE.copy()
-        self._frames = _SETTLE
+        self._frames = 0.0
 
     def read(self, face: Face) -> Expression:
         """The expression in the next frame, from `face.landmarks` (478, 3)."""
@@ -130,16 +133,19 @@ class ExpressionReader:
 
     def _learn(self, measures: Floats, frontal: float) -> None:
         """Follow a quantile of each measure by stochastic approximation (Robbins and Monro, 1951)."""
+        if self._frames == 0:
+            self._neutral = (measures + _AVERAGE) / 2
         self._frames = min(self._frames + frontal, _MEMORY)
         # Steps shrink near the quantile, so that it does not tremble.
         push = np.tanh(4 * (measures - self._neutral) / _REACH) + 2 * _USUAL - 1
-        moved = self._neutral + _REACH * push * frontal / self._frames
+        moved = self._neutral + _REACH * push * frontal / (self._frames + _SETTLE)
         self._neutral = np.clip(moved, _AVERAGE - _ROOM, _AVERAGE + _ROOM)
 
 
 def _measure(shape: Floats) -> Floats:
     """All measures of a shape (478, 3), centimetres in canonical pose."""
     found: dict[str, float] = {}
+    gap = float(np.linalg.norm(shape[13] - shape[14]))
     for side, eye, iris, sign, at in (
         ("Left", LEFT_EYE, LEFT_IRIS, 1.0, _LEFT),
         ("Right", RIGHT_EYE, RIGHT_IRIS, -1.0, _RIGHT),
@@ -156,13 +162,13 @@ def _measure(shape: Floats) -> Floats:
         found[f"outerBrow{side}"] = _above(shape[list(at.outer_brow)].mean(0), outer)
         found[f"gazeOut{side}"] = float(look @ along)
         found[f"gazeUp{side}"] = float(look @ _UP)
-        found[f"cornerUp{side}"] = _above(corner, shape[2])
+        found[f"cornerUp{side}"] = _above(corner, shape[2]) + _CORNER_FOLLOWS * gap
         found[f"cornerOut{side}"] = sign * float((corner - shape[2]) @ _OUT)
         found[f"upperLip{side}"] = _above(shape[at.upper_lip], shape[2])
-        found[f"lowerLip{side}"] = _above(mouth, shape[at.lower_lip])
+        found[f"lowerLip{side}"] = _above(mouth, shape[at.lower_lip]) - _LIP_FOLLOWS * gap
         found[f"cheek{side}"] = _above(shape[at.cheek], middle)
         found[f"noseWing{side}"] = _above(shape[at.nose_wing], shape[168])
-    found["mouthGap"] = float(np.linalg.norm(shape[13] - shape[14]))
+    found["mouthGap"] = gap
     found["mouthWidth"] = float(np.linalg.norm(shape[61] - shape[291]))
     found["lipsForward"] = float((shape[[0, 17]].mean(0) - shape[[2, 152]].mean(0)) @ _FRONT)
     found["lipsLeft"] = float((shape[[0, 17]].mean(0) - shape[2]) @ _OUT)

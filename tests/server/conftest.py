@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,6 +44,15 @@ class Client:
         return requests.request(method, self.server.address + path, json=json, timeout=60, **more)
 
 
+def until(condition: Callable[[], Any], seconds: float = 60) -> Any:
+    """What `condition` gives once it is true."""
+    deadline = time.monotonic() + seconds
+    while not (found := condition()):
+        assert time.monotonic() < deadline, "it did not happen"
+        time.sleep(0.05)
+    return found
+
+
 @contextmanager
 def serving(desk: LiveDesk, browser: BrowserSink, rate: float = 1e6) -> Iterator[Client]:
     with ControlServer(desk, browser, 0, TOKEN, rate) as server:
@@ -58,13 +68,13 @@ def prepared() -> Any:
 
 
 def make_desk(
-    browser: BrowserSink, *, identity: Any = None, camera: str = "demo", config: SessionConfig = SLOW
+    browser: BrowserSink, *, identity: Any = None, always: Any = (), config: SessionConfig = SLOW
 ) -> LiveDesk:
     """Two faces; without an `identity` nothing can be swapped, which is enough where nothing runs."""
     swapper = make_swapper()
     faces = [] if config.tracking_only else [Worn(name, identity) for name in ("a", "b")]
     plugs = [Plug("null", "Nothing", NullSink)]
-    return LiveDesk(config, CameraConfig(camera, "320x240", 15.0), swapper, faces, plugs, [browser])
+    return LiveDesk(config, CameraConfig("demo", "320x240", 15.0), swapper, faces, plugs, [browser, *always])
 
 
 @pytest.fixture(autouse=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,15 +21,7 @@ from engine.config import GuardConfig, GuardPolicy
 from engine.folders import home
 from engine.mark.manifest import Trust, read
 from engine.mark.signer import local_signing_key
-from tests.server.conftest import SLOW, TOKEN, Client, make_desk, prepared, serving
-
-
-def until(condition: Callable[[], Any], seconds: float = 60) -> Any:
-    deadline = time.monotonic() + seconds
-    while not (found := condition()):
-        assert time.monotonic() < deadline, "it did not happen"
-        time.sleep(0.05)
-    return found
+from tests.server.conftest import SLOW, TOKEN, Client, make_desk, prepared, serving, until
 
 
 @pytest.fixture
