@@ -77,6 +77,9 @@ def make_session(
     from engine.dispatch import Route
     from engine.session import Session
 
+    if hasattr(swapper, "limit_s"):
+        swapper.limit_s = config.delay.hard_ms / 1e3
+
     def cover() -> None:
         session.panic(True, _NUDITY)
 

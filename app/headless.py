@@ -69,22 +69,12 @@ def _faces(args: argparse.Namespace, config: SessionConfig) -> tuple[Swapper[Any
     from engine.identity.library import IdentityLibrary
 
     swapper, identity = prepare(args, config.swap.swapper)
-    _warn_if_slow(swapper, config.delay.hard_ms)
     faces = [Worn(Path(args.source[0]).stem if args.source else "built-in", identity)]
     library = IdentityLibrary()
     for photos in args.other or ():
         wanted = argparse.Namespace(**{**vars(args), "source": photos})
         faces.append(Worn(Path(photos[0]).stem, library.prepare(swapper, read_photos(wanted, library))))
     return swapper, faces
-
-
-def _warn_if_slow(swapper: Swapper[Any], limit_ms: float) -> None:
-    steps = getattr(swapper, "steps", None)
-    if steps is not None and 0 < limit_ms < steps.seconds * 1e3:
-        note(
-            f"kawari: {swapper.name} takes {steps.seconds:.1f} s a picture on {steps.rung}, too long to be "
-            "live. Use --swapper mesh, a version in lower precision (kawari models quantize), or a GPU"
-        )
 
 
 def _plugs(args: argparse.Namespace, swapper: str) -> list[Plug]:

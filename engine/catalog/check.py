@@ -17,6 +17,7 @@ from engine.errors import ModelError
 LARGEST = 4 << 30
 """Bytes; no model of a known kind comes near."""
 _DOMAINS = {"", "ai.onnx", "ai.onnx.ml", "com.microsoft"}
+_NUMBERS = {onnx.TensorProto.FLOAT, onnx.TensorProto.FLOAT16, onnx.TensorProto.DOUBLE}
 _LFS = b"version https://git-lfs"
 
 
@@ -121,6 +122,11 @@ def _compare(file: str, what: str, wanted: tuple[Tensor, ...], found: list[onnx.
         if tensor.name and tensor.name not in by_name:
             raise ModelError(f"{file} has no {what} {tensor.name!r}; it has {', '.join(by_name)}")
         value = by_name[tensor.name] if tensor.name else found[index]
+        if value.type.tensor_type.elem_type not in _NUMBERS:
+            kind = onnx.TensorProto.DataType.Name(value.type.tensor_type.elem_type)
+            raise ModelError(
+                f"{file} has the {what} {value.name!r} of type {kind.lower()} where its kind has floats"
+            )
         shape = tuple(
             dimension.dim_value if dimension.HasField("dim_value") else -1
             for dimension in value.type.tensor_type.shape.dim

@@ -22,6 +22,7 @@ _OPENVINO = "OpenVINOExecutionProvider"
 _CUDA_SHARE = 0.6
 """Part of the GPU's memory that one network may take; the rest is for the encoder, games, other networks."""
 _SMALL_SHARE = 0.25
+_SHARED = ("device_id", "user_compute_stream")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +47,18 @@ class Rung:
     bound: str = "cpu"
     plugin: bool = False
     only_memory: bool = False
+
+    @property
+    def chain(self) -> tuple[tuple[str, Mapping[str, str]], ...]:
+        """The provider and its options, and who takes the operators that it can't do.
+
+        ONNX Runtime adds the CPU by itself; what TensorRT leaves should stay on the GPU.
+        """
+        own = (self.provider, self.options)
+        if self.provider != "TensorrtExecutionProvider":
+            return (own,)
+        shared = {key: self.options[key] for key in _SHARED if key in self.options}
+        return (own, ("CUDAExecutionProvider", shared))
 
 
 CPU = Rung("CPU", "CPUExecutionProvider")

@@ -43,6 +43,8 @@ class FallbackSwapper:
 
     Attributes:
         name: the catalogue's name of the network.
+        limit_s: longest time that a picture may take, 0 for any: a network that needs more (as its
+            warm-up shows) leaves the work to the mesh. Live sessions set it.
         report: takes "swapper-fallback", "swapper-ready", and what the network's extras tell; the
             pipeline sets its own.
     """
@@ -55,6 +57,8 @@ class FallbackSwapper:
     ) -> None:
         self.name = neural.name
         self._report: Report = silent
+        self.limit_s = 0.0
+        self._slow_told = False
         self.neural = neural
         self.mesh = mesh
         self.steps = steps
@@ -75,7 +79,8 @@ class FallbackSwapper:
     @property
     def runs_on(self) -> str:
         """The provider's name, or "mesh" while the network does not run."""
-        return self.steps.rung if self._usable.is_set() else self.mesh.name
+        slow = 0 < self.limit_s < self.steps.seconds
+        return self.steps.rung if self._usable.is_set() and not slow else self.mesh.name
 
     def prepare(self, photos: Sequence[SourcePhoto]) -> FallbackIdentity:
         """See `engine.swap.base.Swapper`; both are prepared, so that a failure costs no frame."""
@@ -91,7 +96,24 @@ class FallbackSwapper:
 
     def session(self) -> Any | None:
         """The session in use; None while there is none."""
-        return self.neural.session if self._usable.is_set() else None
+        if not self._usable.is_set():
+            return None
+        if 0 < self.limit_s < self.steps.seconds:
+            self._tell_slow()
+            return None
+        return self.neural.session
+
+    def _tell_slow(self) -> None:
+        if not self._slow_told:
+            self._slow_told = True
+            self.report(
+                "swapper-fallback",
+                f"{self.name} takes {self.steps.seconds:.1f} s a picture on {self.steps.rung}, too long for "
+                "live pictures: the mesh swapper is used. A GPU, or a version in lower precision (kawari "
+                "models quantize), would be faster",
+                rung=self.mesh.name,
+                seconds=self.steps.seconds,
+            )
 
     def worked(self) -> None:
         """The network gave a picture."""

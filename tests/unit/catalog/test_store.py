@@ -21,7 +21,9 @@ from engine.errors import ModelError, RefusedError
 from models import CATALOGUE
 
 
-def model_bytes(side: int = 16, extra_domain: str = "", external: bool = False) -> bytes:
+def model_bytes(
+    side: int = 16, extra_domain: str = "", external: bool = False, kind: int = TensorProto.FLOAT
+) -> bytes:
     """A one-layer network that maps a side×side picture to itself."""
     weight = numpy_helper.from_array(np.eye(3, dtype=np.float32).reshape(3, 3, 1, 1), "weight")
     if external:
@@ -37,7 +39,7 @@ def model_bytes(side: int = 16, extra_domain: str = "", external: bool = False) 
     graph = helper.make_graph(
         nodes,
         "g",
-        [helper.make_tensor_value_info("picture", TensorProto.FLOAT, shape)],
+        [helper.make_tensor_value_info("picture", kind, shape)],
         [helper.make_tensor_value_info("out", TensorProto.FLOAT, shape)],
         [weight],
     )
@@ -108,6 +110,7 @@ UNPUBLISHED = replace(ENTRY, sha256="", size=0)
 UNSAFE = {
     "external": (model_bytes(external=True), "another file"),
     "custom": (model_bytes(extra_domain="evil"), "custom operators"),
+    "type": (model_bytes(kind=TensorProto.UINT8), "of type uint8"),
     "shape": (model_bytes(8), r"shape \[1, 3, 8, 8\]"),
     "text": (b"not a model at all" * 40, "no ONNX file"),
 }

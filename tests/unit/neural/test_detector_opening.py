@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import cv2
+import numpy as np
 import pytest
 
 from engine.capabilities import compute
@@ -50,6 +51,13 @@ def test_it_detects_until_it_fails_then_the_embedded_one_does(
     )
     detector.detect(image)
     assert events == ["detector-fallback"]
+
+
+def test_a_network_for_any_size_is_warmed_up_with_one_that_fits(standins: Path, tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    store.accept("scrfd_10g")
+    store.add("scrfd_10g", standins / "models" / "buffalo_l" / "det_10g.onnx", trust=True)
+    assert open_detector("scrfd_10g", store, Detector()).detect(np.zeros((90, 160, 3), np.uint8)) == []
 
 
 def test_a_swapper_is_no_detector(tmp_path: Path) -> None:

@@ -63,6 +63,7 @@ class Session_:
     def __init__(self, network: Network, name: str, plan: Failing) -> None:
         self.network, self.name, self.plan, self.rung = network, name, plan, network.rung
         self.get_inputs = network.get_inputs
+        self.run_unbound = network.run_unbound
 
     def run(self, names: Any, feed: Any) -> list[np.ndarray]:
         self.plan.runs[self.name] = self.plan.runs.get(self.name, 0) + 1
@@ -183,6 +184,18 @@ def test_the_mesh_goes_on_while_the_next_session_is_opened(
     assert np.abs(by_mesh[-1].astype(int) - by_network).max() > 20
     failing.gate.set()
     run.until_settled("sure")
+
+
+def test_too_slow_to_be_live_leaves_it_to_the_mesh(swapper: FallbackSwapper) -> None:
+    run = Run(swapper)
+    swapper.steps._climb.seconds = 0.7
+    run.frame()
+    assert swapper.runs_on == "fast"  # a file has time
+    swapper.limit_s = 0.2
+    for _ in range(3):
+        run.frame()
+    assert swapper.runs_on == "mesh"
+    assert [kind for kind, _ in run.events] == ["swapper-fallback"]
 
 
 def test_a_model_that_nothing_can_run_is_one_error(store: Store, failing: Failing, tmp_path: Path) -> None:

@@ -51,6 +51,14 @@ def test_memory_is_limited_and_the_stream_is_ours() -> None:
     assert rungs["CUDA"]["user_compute_stream"] == rungs["TensorRT"]["user_compute_stream"] == "77"
 
 
+def test_what_tensorrt_leaves_stays_on_the_gpu() -> None:
+    rungs = {rung.name: rung for rung in ladder(available=ALL, gpu=GPU, stream=5)}
+    names = [name for name, _ in rungs["TensorRT"].chain]
+    assert names == ["TensorrtExecutionProvider", "CUDAExecutionProvider"]
+    assert rungs["TensorRT"].chain[1][1] == {"device_id": "0", "user_compute_stream": "5"}
+    assert len(rungs["CUDA"].chain) == 1
+
+
 class FakeNetwork:
     """A network of one picture in, one out, computed by a function."""
 
@@ -63,6 +71,9 @@ class FakeNetwork:
 
     def run(self, names: object, feed: dict[str, np.ndarray]) -> list[np.ndarray]:
         return [self.compute(feed["x"])]
+
+    def run_unbound(self, names: object, feed: dict[str, np.ndarray]) -> list[np.ndarray]:
+        return [feed["x"] * 0.5]
 
 
 def climb(broken: dict[str, Any], rungs: tuple[Rung, ...] | None = None) -> Climb:
