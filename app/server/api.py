@@ -39,6 +39,7 @@ STATUS: dict[type[KawariError], int] = {
     RefusedError: 403,
 }
 _RESPONSES: dict[int | str, dict[str, Any]] = {
+    400: {"model": Problem, "description": "No JSON"},
     401: {"model": Problem, "description": "The token is missing or wrong"},
     403: {"model": Problem, "description": "A stranger, or refused"},
     409: {"model": Problem, "description": "Not now"},

@@ -3,7 +3,8 @@
 No network: distances on the face with pose and size taken out, against what is usual for this very face,
 which is learnt while it is followed. Names and meanings are those of Apple's
 `ARFaceAnchor.BlendShapeLocation`; "Left" and "Right" are the person's own. Left out are those that the
-landmarks do not tell: cheekPuff, tongueOut, jawForward, mouthClose, mouthRoll, mouthShrug.
+landmarks do not tell: cheekPuff, tongueOut, jawForward, mouthClose, mouthPress, mouthRoll,
+mouthShrug.
 """
 
 from __future__ import annotations
