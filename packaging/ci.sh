@@ -35,7 +35,7 @@ step() {
 }
 
 # Debian packages: libraries that OpenCV and Qt load, an X server for window tests, ffmpeg as an
-# independent judge of the files we write.
+# independent judge of the files we write, busybox and kmod for the virtual-camera guest.
 system_packages() {
     local wanted=(xvfb chromium ffmpeg procps libgl1 libegl1 libopengl0 libglib2.0-0 libfontconfig1 libdbus-1-3
         libxkbcommon-x11-0 libxcb-cursor0 libxcb-icccm4 libxcb-image0 libxcb-keysyms1 libxcb-randr0
@@ -64,4 +64,4 @@ step 60 "format" "${dev[@]}" ruff format --check .
 step 300 "types" "${dev[@]}" mypy
 step 120 "import contracts" "${dev[@]}" lint-imports
 step 60 "documentation" "${dev[@]}" python packaging/docs_check.py
-step 1260 "tests" "${dev[@]}" pytest --durations=15
+step 1800 "tests" "${dev[@]}" pytest --durations=15
