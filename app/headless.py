@@ -19,9 +19,7 @@ from engine.config import DelayConfig, GuardConfig, GuardPolicy, SessionConfig
 from engine.errors import UsageError
 
 if TYPE_CHECKING:
-    from app.server.server import ControlServer
     from engine.dispatch import Route
-    from engine.sinks.browser import BrowserSink
     from engine.swap.base import Swapper
 
 
@@ -39,7 +37,9 @@ def open_desk(args: argparse.Namespace) -> Iterator[LiveDesk]:
     )  # fmt: skip
     with ExitStack() as stack:
         if browser is not None:
-            server = stack.enter_context(_server(desk, browser, args.server))
+            from app.server.opening import open_server
+
+            server = stack.enter_context(open_server(desk, browser, args.server))
             note(f"kawari: page {server.page}")
             note(f"kawari: control {server.address}/api/ token {server.token}")
         if args.osc is not None:
@@ -105,14 +105,3 @@ def _recordings(first: Path | None) -> Iterator[Path]:
     folder = Path(platformdirs.user_videos_dir()) if first is None else first.parent
     while True:
         yield folder / f"Kawari {time.strftime('%Y-%m-%d %H-%M-%S')}.mp4"
-
-
-def _server(desk: LiveDesk, browser: BrowserSink, port: int) -> ControlServer:
-    try:
-        from app.server.server import ControlServer
-    except ImportError as error:
-        raise UsageError(
-            f"The control server needs {error.name}, which is not installed",
-            "Install it with: pip install 'kawari[server]'",
-        ) from error
-    return ControlServer(desk, browser, port)

@@ -43,6 +43,8 @@ class OutputConfig(Checked):
 
     virtual_camera: bool = setting(False, "offer the picture as a camera to other programs")
     virtual_camera_name: str = setting("", "virtual camera by name, if there are several")
+    browser: bool = setting(False, "serve the browser page and the control server to this computer")
+    server_port: int = setting(7420, "port of the browser page and the control server", low=0, high=65535)
     recordings: str = setting("", "folder for recordings")
     badge: bool = setting(True, 'the visible "AI" mark; viewers have a right to know (EU AI Act, article 50)')
 

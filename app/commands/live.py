@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from engine.events import Event
 
 _POLL_S = 0.5
-_SERVER, _OSC, _VMC = 7420, 9010, ("127.0.0.1", 39539)
+_SERVER, _OSC, _VMC = OutputConfig.server_port, 9010, ("127.0.0.1", 39539)
 _TOLD = {
     "camera-lost", "camera-back", "sink-failed", "stage-failed", "engine-restart", "swapper-fallback",
     "swapper-ready", "detector-fallback", "extra-failed",
@@ -42,7 +42,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     outputs.add_argument("--record", type=Path, metavar="FILE", help="record to a video file")
     outputs.add_argument(
         "--vmc", nargs="?", const=_VMC, type=_address, metavar="HOST:PORT",
-        help=f"send head pose and expression to a VTuber program (default {_VMC[0]}:{_VMC[1]})",
+        help=f"send pose and expression to a VTuber program (default {_VMC[0]}:{_VMC[1]}; with --headless)",
     )  # fmt: skip
     outputs.add_argument("--headless", action="store_true", help="open no window")
     outputs.add_argument("--seconds", type=positive, metavar="N", help="stop by itself after so long")
@@ -56,18 +56,18 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "--picture", choices=("card", "blur"), default="card",
         help="the picture meanwhile: a card, or the camera's blurred beyond recognition (default card)",
     )  # fmt: skip
-    control = parser.add_argument_group("control by other programs, see docs/control.md (no window)")
+    control = parser.add_argument_group("control by other programs, see docs/control.md")
     control.add_argument(
         "--server", nargs="?", const=_SERVER, type=_port, metavar="PORT",
         help=f"serve a page for OBS's Browser source, and control, to this computer (default {_SERVER})",
     )  # fmt: skip
     control.add_argument(
         "--osc", nargs="?", const=_OSC, type=_port, metavar="PORT",
-        help=f"take panic and strength over OSC from this computer (default {_OSC})",
+        help=f"take panic and strength over OSC from this computer (default {_OSC}; with --headless)",
     )  # fmt: skip
     control.add_argument(
         "--other", nargs="+", action="append", metavar="PHOTO",
-        help="photos of another person, to switch to while it runs; may be repeated",
+        help="photos of another person, to switch to while it runs; may be repeated (with --headless)",
     )  # fmt: skip
     parser.set_defaults(execute=execute)
 
@@ -79,7 +79,7 @@ def execute(args: argparse.Namespace) -> int:
             raise UsageError(f"There is no folder {path.parent}", "Create it first")
     if args.headless or args.tracking_only:
         return _headless(args)
-    for flag in ("server", "osc", "vmc", "other"):
+    for flag in ("osc", "vmc", "other"):
         if getattr(args, flag) is not None:
             raise UsageError(f"--{flag} needs --headless", "Add it")
     return _window(args)
@@ -103,6 +103,8 @@ def _window(args: argparse.Namespace) -> int:
             args,
             virtual_camera=args.virtual_camera is not None,
             virtual_camera_name=args.virtual_camera or "",
+            browser=args.server is not None,
+            server_port=OutputConfig.server_port if args.server is None else args.server,
         ),
         sources=tuple((path, args.face or 1) for path in args.source or ()),
     )

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QComboBox, QFileDialog, QToolButton, QWidget
 from app.gui import theme
 from app.gui.widgets import Card, labelled
 from app.options import CameraConfig
+from app.server.desk import Choice
 from engine.devices import Camera
 from engine.errors import UsageError
 
@@ -90,6 +91,14 @@ class CameraPanel(Card):
             at = self.cameras.findData(self._wanted)
             self.cameras.setCurrentIndex(max(at, 0))
             self._last = self.cameras.currentIndex()
+
+    def choices(self) -> list[Choice]:
+        """All that may be chosen without a dialog."""
+        present = self.cameras.currentData()
+        entries = [
+            (self.cameras.itemData(at), self.cameras.itemText(at)) for at in range(self.cameras.count())
+        ]
+        return [Choice(key, name, key == present) for key, name in entries if key != _CLIP]
 
     def select(self, key: str) -> None:
         """Choose a camera by its key, the demo, or a clip that is played as if it were a camera."""

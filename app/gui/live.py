@@ -185,7 +185,7 @@ class Live(QObject):
         if sink.name == "virtual camera":
             self._virtual_camera = sink
             self._outputs.set_detail(self.tr("On: choose it as the camera in OBS, Zoom or a browser"))
-        else:
+        elif sink.name == "recorder":
             self._recorder = sink
             self._outputs.set_recording(True)
 

@@ -12,8 +12,10 @@ from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QVBoxLayout, QWidget
 
 from app.gui import settings as remembered
 from app.gui.bridge import Bridge, Request
+from app.gui.browser_page import BrowserPage
 from app.gui.camera_panel import DEMO
 from app.gui.controls import Controls
+from app.gui.desk import WindowDesk
 from app.gui.live import Live
 from app.gui.settings import Settings, WindowConfig
 from app.gui.sidebar import Sidebar
@@ -63,6 +65,9 @@ class MainWindow(QMainWindow):
             self.bridge, self._request, self._settings.output,
             self.stage, self.controls, self.status, panels.output, self,
         )  # fmt: skip
+        self.page = BrowserPage(
+            self.bridge, panels.output, self._desk, self._settings.output.server_port, self
+        )
         self._connect()
         for note in notes:
             self.stage.banners.show_message("info", note)
@@ -90,6 +95,7 @@ class MainWindow(QMainWindow):
     def _connect(self) -> None:
         panels, banners = self.sidebar, self.stage.banners
         self.live.failed.connect(banners.show_error)
+        self.page.failed.connect(banners.show_error)
         self.live.warned.connect(lambda sentence: banners.show_message("warn", sentence))
         self.live.recovered.connect(lambda: banners.clear("warn"))
         self.live.saved.connect(lambda path: banners.show_message("info", self.tr("Recording saved"), path))
@@ -108,6 +114,10 @@ class MainWindow(QMainWindow):
         self._since_escape = QElapsedTimer()
         self._switch_soon = QTimer(self, singleShot=True, interval=_SETTLE_MS)
         self._switch_soon.timeout.connect(self._switch_camera)
+
+    def _desk(self) -> WindowDesk:
+        swapper = self._settings.swap.swapper
+        return WindowDesk(self.bridge, self.live, self.sidebar, self.controls, swapper, self)
 
     # what the person does
 
@@ -194,6 +204,7 @@ class MainWindow(QMainWindow):
             with contextlib.suppress(OSError):
                 remembered.save(self._path, self.current_settings())
         self.final_stats = self.bridge.stats()
+        self.page.close()
         self.bridge.close()
         super().closeEvent(event)
 
@@ -214,3 +225,4 @@ class MainWindow(QMainWindow):
     def _warm_up(self) -> None:
         self.find_cameras()
         self.sources.restore(self._settings.sources)
+        self.page.restore()

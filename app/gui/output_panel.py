@@ -17,6 +17,8 @@ class OutputPanel(Card):
 
     virtual_camera_switched = Signal(bool)
     record_switched = Signal(bool)
+    browser_switched = Signal(bool)
+    address_wanted = Signal()
 
     def __init__(self, config: OutputConfig, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -30,6 +32,14 @@ class OutputPanel(Card):
         theme.set_button_icon(self.record, "record", "danger")
         self.record.setCheckable(True)
         self.record.setEnabled(False)
+        self.browser = QCheckBox(self.tr("&Browser page, control"))
+        self.browser.setChecked(config.browser)
+        self.browser.setToolTip(
+            self.tr("A page for OBS's Browser source, and control by decks and scripts; this computer only")
+        )
+        self.address = QPushButton(self.tr("Copy &address"))
+        self.address.setToolTip(self.tr("The page's address with its secret token: whoever has it sees you"))
+        self.address.setEnabled(config.browser)
         self.badge = QCheckBox(self.tr("Visible “AI” &mark"))
         self.badge.setChecked(config.badge)
         self.badge.setToolTip(self.tr("Viewers have a right to know. Takes effect at the next start."))
@@ -38,14 +48,26 @@ class OutputPanel(Card):
         row.addWidget(self.record)
         self.body.addLayout(row)
         self.body.addWidget(self.detail)
+        page = QHBoxLayout()
+        page.addWidget(self.browser, 1)
+        page.addWidget(self.address)
+        self.body.addLayout(page)
         self.body.addWidget(self.badge)
         self.virtual_camera.toggled.connect(self.virtual_camera_switched)
         self.record.toggled.connect(self.record_switched)
+        self.browser.toggled.connect(self.address.setEnabled)
+        self.browser.toggled.connect(self.browser_switched)
+        self.address.clicked.connect(self.address_wanted)
         self.badge.clicked.connect(self._badge_switched)
 
     def config(self, before: OutputConfig) -> OutputConfig:
         """What is chosen; the rest as before."""
-        return replace(before, virtual_camera=self.virtual_camera.isChecked(), badge=self.badge.isChecked())
+        return replace(
+            before,
+            virtual_camera=self.virtual_camera.isChecked(),
+            browser=self.browser.isChecked(),
+            badge=self.badge.isChecked(),
+        )
 
     def set_running(self, running: bool) -> None:
         """Only a running engine can be recorded."""
@@ -63,6 +85,12 @@ class OutputPanel(Card):
         """Show whether the virtual camera is on, without switching it."""
         with QSignalBlocker(self.virtual_camera):
             self.virtual_camera.setChecked(on)
+
+    def set_browser(self, on: bool) -> None:
+        """Show whether the page is served, without switching it."""
+        with QSignalBlocker(self.browser):
+            self.browser.setChecked(on)
+        self.address.setEnabled(on)
 
     def _badge_switched(self, on: bool) -> None:
         if on:

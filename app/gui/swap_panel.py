@@ -69,6 +69,11 @@ class SwapPanel(Card):
         chosen: GuardPolicy = self.policy.currentData()
         return chosen
 
+    def set_policy(self, policy: GuardPolicy) -> None:
+        """Choose what is shown instead, as if by hand."""
+        self.policy.setCurrentIndex(self.policy.findData(policy))
+        self._policy_chosen(self.policy.currentIndex())
+
     def confirm_pass_through(self) -> bool:
         """Ask whether the real face may really be shown."""
         answer = QMessageBox.warning(

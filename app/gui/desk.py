@@ -1,0 +1,182 @@
+"""The window as the control server sees it; see `app.server.desk`.
+
+The server's threads ask, the GUI thread does: whatever is changed from outside goes through the same
+widgets as a hand would, so that the window always shows what is.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as Late
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtWidgets import QCheckBox, QPushButton
+
+from app.gui.bridge import Bridge
+from app.gui.controls import Controls
+from app.gui.live import Live
+from app.gui.sidebar import Sidebar
+from app.server.desk import Choice
+from engine.config import GuardPolicy
+from engine.errors import DeviceError, InputError, UsageError
+from engine.stats import Stats
+
+if TYPE_CHECKING:
+    from engine.events import Event
+
+T = TypeVar("T")
+_PATIENCE_S = 5.0
+_START_S = 30.0
+
+
+class WindowDesk(QObject):
+    """See `app.server.desk.Desk`."""
+
+    _asked = Signal(object)
+
+    def __init__(
+        self, bridge: Bridge, live: Live, panels: Sidebar, controls: Controls, swapper: str, parent: QObject
+    ) -> None:
+        super().__init__(parent)
+        self._bridge, self._live, self._panels, self._controls = bridge, live, panels, controls
+        self.swapper = swapper
+        self._panic = False
+        self._listeners: tuple[Callable[[Event], None], ...] = ()
+        self._asked.connect(self._do, Qt.ConnectionType.QueuedConnection)
+        bridge.happened.connect(self._heard)
+
+    @property
+    def strength(self) -> float:
+        """See `Desk`."""
+        return self._ask(lambda: self._panels.swap.strength.value() / 100)
+
+    @property
+    def guard(self) -> GuardPolicy:
+        """See `Desk`."""
+        return self._ask(self._panels.swap.guard_policy)
+
+    def stats(self) -> Stats:
+        """See `Desk`."""
+        return self._bridge.stats() or Stats()
+
+    def start(self) -> None:
+        """See `Desk`."""
+
+        def start() -> None:
+            if self._live.runs:
+                raise UsageError("The stream runs already", "Stop it first")
+            self._live.start()
+
+        self._ask(start)
+        deadline = time.monotonic() + _START_S
+        while self.stats().state not in ("running", "recovering"):
+            if not self._ask(lambda: self._live.runs) or time.monotonic() > deadline:
+                raise DeviceError("The stream did not start", "Kawari's window says why")
+            time.sleep(0.05)
+
+    def stop(self) -> None:
+        """See `Desk`."""
+        self._ask(self._live.stop)
+        deadline = time.monotonic() + _PATIENCE_S
+        while self._bridge.stats() is not None and time.monotonic() < deadline:
+            time.sleep(0.05)
+
+    def panic(self, on: bool) -> None:
+        """See `Desk`; covers at once, whatever the window is doing."""
+        if self._bridge.stats() is None:
+            raise UsageError("Nothing runs", "Start the stream first")
+        self._bridge.panic(on)
+        self._ask(lambda: self._controls.set_panic(on))
+
+    def set_strength(self, strength: float) -> None:
+        """See `Desk`."""
+        self._ask(lambda: self._panels.swap.strength.setValue(round(strength * 100)))
+
+    def set_guard(self, policy: GuardPolicy) -> None:
+        """See `Desk`."""
+        self._ask(lambda: self._panels.swap.set_policy(policy))
+
+    def faces(self) -> list[Choice]:
+        """See `Desk`: the one face of the window."""
+        return [Choice("1", "The window's", True)]
+
+    def wear(self, face: str) -> None:
+        """See `Desk`."""
+        if face != "1":
+            raise InputError(f"There is no face '{face}'", "Other faces are chosen in the window")
+
+    def cameras(self) -> list[Choice]:
+        """See `Desk`."""
+        return self._ask(self._panels.camera.choices)
+
+    def use_camera(self, camera: str) -> None:
+        """See `Desk`."""
+        if camera not in [choice.id for choice in self.cameras()]:
+            raise InputError(f"There is no camera '{camera}'", "Ask for the list")
+        self._ask(lambda: self._panels.camera.select(camera))
+
+    def outputs(self) -> list[Choice]:
+        """See `Desk`."""
+
+        def look() -> list[Choice]:
+            return [Choice(key, name, button.isChecked()) for key, (name, button) in self._switches().items()]
+
+        return self._ask(look)
+
+    def switch_output(self, output: str, on: bool) -> None:
+        """See `Desk`."""
+
+        def switch() -> None:
+            if output not in self._switches():
+                raise InputError(f"There is no output '{output}'", "Ask for the list")
+            _, button = self._switches()[output]
+            if not button.isEnabled():
+                raise UsageError("Nothing runs", "Start the stream first")
+            button.setChecked(on)
+
+        self._ask(switch)
+
+    def subscribe(self, callback: Callable[[Event], None]) -> Callable[[], None]:
+        """See `Desk`."""
+        self._listeners += (callback,)
+
+        def unsubscribe() -> None:
+            self._listeners = tuple(one for one in self._listeners if one is not callback)
+
+        return unsubscribe
+
+    # on the GUI thread
+
+    def _switches(self) -> dict[str, tuple[str, QCheckBox | QPushButton]]:
+        output = self._panels.output
+        return {
+            "virtual-camera": ("Virtual camera", output.virtual_camera),
+            "recording": ("Recording", output.record),
+        }
+
+    def _do(self, work: Callable[[], None]) -> None:
+        work()
+
+    def _heard(self, event: Event) -> None:
+        for listener in self._listeners:
+            listener(event)
+
+    def _ask(self, work: Callable[[], T]) -> T:
+        """Do something on the GUI thread and wait for what it gives, or raises."""
+        done: Future[Any] = Future()
+
+        def do() -> None:
+            try:
+                done.set_result(work())
+            except Exception as error:  # noqa: BLE001 - handed over whole
+                done.set_exception(error)
+
+        self._asked.emit(do)
+        try:
+            result: T = done.result(_PATIENCE_S)
+        except Late:
+            raise DeviceError("Kawari's window is busy", "Answer the question it asks") from None
+        return result
