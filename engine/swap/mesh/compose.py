@@ -8,6 +8,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.swap.mesh.eyes import source_share, toned
 from engine.swap.mesh.grid import Grid, Window
 from engine.swap.mesh.identity import TEXELS, MeshIdentity, level_for
 from engine.swap.mesh.pixels import blurred, look_up
@@ -21,7 +22,7 @@ from engine.types import Image, Patch, Points
 LEAST_OPACITY = 0.003
 LEAST_BEND = 0.05
 """Pixels below which the background is taken as it is."""
-EYE_HOLE = 0.78
+EYE_HOLE = 0.86
 """Size of the opening for the target's eyes against the lids' contour: the lashes are the source's."""
 SOFT_HOLE = 0.005
 """Blur of the borders of eyes and mouth, in face widths."""
@@ -117,7 +118,7 @@ class Composer:
             if sigma:
                 skin = blurred(skin, sigma)
             opacity = np.ascontiguousarray(inner.enlarge(drawn.opacity[rows_in, columns_in], part))
-            self._cut_holes(opacity, part, grid, drawn.open, geometry)
+            self._open_up(view, skin, opacity, part, grid, drawn.open, geometry)
             view[:] = cv2.blendLinear(np.ascontiguousarray(view), skin, 1 - opacity, opacity)
         return Patch.at(out, mask, window[0], window[1])
 
@@ -141,26 +142,43 @@ class Composer:
             open=np.asarray(cv2.dilate(filled, np.ones((3, 3), np.uint8)), np.float32),
         )
 
-    def _cut_holes(
-        self, opacity: Plane, window: Window, grid: Grid, open_cells: Plane, geometry: Geometry
+    def _open_up(
+        self,
+        target: Image,
+        skin: Image,
+        opacity: Plane,
+        window: Window,
+        grid: Grid,
+        open_cells: Plane,
+        geometry: Geometry,
     ) -> None:
-        """Take the target's eyes and the inside of its mouth out of `opacity`, sharp to the pixel."""
+        """Let the inside of the target's mouth and its eyes show, sharp to the pixel.
+
+        Both go out of `opacity`; what the eyes take of the source's tone goes into `skin` instead.
+        """
         sigma = max(SOFT_HOLE * geometry.width, 0.5)
         margin = int(3 * sigma) + 2
+        share = source_share(geometry.after)
         for ring in self._holes:
             outline = geometry.after[ring]
             size = 1.0 if ring is LIPS_INNER else EYE_HOLE
-            outline = outline.mean(0) + size * (outline - outline.mean(0))
-            x0, y0 = np.maximum(np.floor(outline.min(0)).astype(int) - margin, window[:2])
-            x1, y1 = np.minimum(np.ceil(outline.max(0)).astype(int) + margin + 1, window[2:])
+            edge = outline.mean(0) + size * (outline - outline.mean(0))
+            x0, y0 = np.maximum(np.floor(edge.min(0)).astype(int) - margin, window[:2])
+            x1, y1 = np.minimum(np.ceil(edge.max(0)).astype(int) + margin + 1, window[2:])
             if x1 - x0 < 2 or y1 - y0 < 2:
                 continue
             hole = np.zeros((y1 - y0, x1 - x0), np.uint8)
-            corners = np.round((outline - (x0, y0)) * 16).astype(np.int32)
+            corners = np.round((edge - (x0, y0)) * 16).astype(np.int32)
             cv2.fillPoly(hole, [corners], 255, cv2.LINE_AA, 4)
             hidden = blurred(hole, sigma) * np.float32(1 / 255)
             hidden *= grid.enlarge_part(open_cells, (int(x0), int(y0), int(x1), int(y1)))
-            opacity[y0 - window[1] : y1 - window[1], x0 - window[0] : x1 - window[0]] *= 1 - hidden
+            rows, columns = slice(y0 - window[1], y1 - window[1]), slice(x0 - window[0], x1 - window[0])
+            if ring is not LIPS_INNER:
+                own = skin[rows, columns]
+                eye = toned(own, target[rows, columns], geometry.width)
+                own[:] = own + (eye - own) * hidden[..., None]
+                hidden *= np.float32(1 - share)
+            opacity[rows, columns] *= 1 - hidden
 
     def _skin(
         self,

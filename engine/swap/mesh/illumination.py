@@ -22,7 +22,7 @@ SURPRISE = 0.25
 """Deviation from the expected luminance (natural logarithm) that halves a texel's say in the gain."""
 GAIN_RANGE = (0.2, 3.0)
 CHROMA_RANGE = (0.55, 1.8)
-CONTRAST_RANGE, CONTRAST_SHARE, CONTRAST_SMOOTHING = (0.4, 2.0), 0.5, 0.05
+CONTRAST_RANGE, CONTRAST_SHARE, CONTRAST_SMOOTHING = (0.4, 2.0), 0.25, 0.05
 """The target's contrast over the source's, how much of it is taken over, and how fast."""
 
 

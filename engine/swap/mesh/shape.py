@@ -24,8 +24,6 @@ from engine.track.topology import SKIN_TRIANGLES
 
 MOUTH_RANGE, EYE_RANGE, LID_RANGE = (0.9, 1.12), (0.8, 1.25), (0.75, 1.35)
 """Limits of the scale of the mouth's width, the eyes' width and their height."""
-BROW_SHARE, LIP_SHARE = 0.85, 0.9
-"""How much of the difference in the brows' shape and in the lips' thickness is taken over."""
 
 Shape = NDArray[np.float64]
 """float64, (468, 3)."""
@@ -71,7 +69,7 @@ def transfer(source: Shape, target: Shape, current: Shape) -> Shape:
     """The shift (468, 3), centimetres, that gives the target the source's proportions.
 
     Eyes, lips and brows keep following the target's expression: an eye and the mouth are moved and
-    scaled as they are *now*, so that a closed eye stays closed; the brows' own difference is damped.
+    scaled as they are *now*, so that a closed eye stays closed.
 
     Args:
         source, target: the neutral shapes of both.
@@ -83,14 +81,13 @@ def transfer(source: Shape, target: Shape, current: Shape) -> Shape:
     thicker = _thickness(source) - _thickness(target)
     shift[LIPS] = shift[LIPS].mean(0)
     shift[LIPS, 0] += (wider - 1) * (current[LIPS, 0] - current[LIPS, 0].mean())
-    shift[LIPS_OUTER] += LIP_SHARE * thicker
+    shift[LIPS_OUTER] += thicker
     for eye, (outer, inner, up, low) in ((RIGHT_EYE, (33, 133, 159, 145)), (LEFT_EYE, (263, 362, 386, 374))):
         width = np.clip(_span(source, outer, inner) / _span(target, outer, inner), *EYE_RANGE)
         height = np.clip(_span(source, up, low) / _span(target, up, low), *LID_RANGE)
         around = current[eye, :2] - current[eye, :2].mean(0)
         shift[eye] = shift[eye].mean(0)
         shift[eye, :2] += around * (width - 1, height - 1)
-    shift[BROWS] = BROW_SHARE * shift[BROWS] + (1 - BROW_SHARE) * shift[BROWS].mean(0)
     anchors, weights = _spread()
     return np.asarray(weights @ shift[anchors])
 

@@ -49,7 +49,7 @@ class MeshOptions:
     """Choices of the mesh swapper.
 
     Attributes:
-        source_eyes: show the source's eyes in place of the target's.
+        source_eyes: show the source's eyes wholly; else the target's own, toned like the source's.
         expression: 0..1, how much of the target's wrinkles and folds is carried over.
     """
 
