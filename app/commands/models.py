@@ -157,7 +157,13 @@ def _verify(args: argparse.Namespace) -> int:
 
 
 def _remove(args: argparse.Namespace) -> int:
-    removed = _store().remove(args.name)
+    from engine.folders import home
+
+    store = _store()
+    entry = store.entry(args.name)
+    removed = store.remove(args.name)
+    if entry.exact:  # what `quantize` has made and noted
+        (home() / "catalogue" / f"{args.name}.toml").unlink(missing_ok=True)
     if args.json:
         print_json({"name": args.name, "removed": removed})
     else:

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from engine.sinks.base import Sink
 
 _FIGURES_MS = 500
+_WARNINGS = {
+    "camera-lost", "sink-failed", "stage-failed", "engine-restart", "swapper-fallback", "detector-fallback",
+    "extra-failed",
+}  # fmt: skip
 
 
 class Live(QObject):
@@ -37,7 +41,7 @@ class Live(QObject):
     warned = Signal(str)
     """Something fails, the engine deals with it."""
     recovered = Signal()
-    """The camera is back."""
+    """The camera, or the swapper's network, is back."""
     saved = Signal(str)
     """A recording is complete: its path."""
 
@@ -124,9 +128,9 @@ class Live(QObject):
         state = event.data.get("state")
         if event.kind == "state" and state in ("running", "recovering") and self._state != "stopping":
             self._set_state(str(state))
-        elif event.kind in ("camera-lost", "sink-failed", "stage-failed", "engine-restart"):
+        elif event.kind in _WARNINGS:
             self.warned.emit(event.message)
-        elif event.kind == "camera-back":
+        elif event.kind in ("camera-back", "swapper-ready"):
             self.recovered.emit()
         elif event.kind == "panic" and event.message:  # not by the user's own button
             self._controls.set_panic(bool(event.data["on"]))

@@ -100,9 +100,8 @@ class MainWindow(QMainWindow):
         self.live.recovered.connect(lambda: banners.clear("warn"))
         self.live.saved.connect(lambda path: banners.show_message("info", self.tr("Recording saved"), path))
         self.sources.failed.connect(banners.show_error)
-        self.sources.changed.connect(
-            lambda: self.bridge.use_photos(self._settings.swap.swapper, self.sources.photos)
-        )
+        self.sources.changed.connect(self._use_photos)
+        panels.swap.swapper_changed.connect(self._swapper_changed)
         panels.swap.strength_changed.connect(self.bridge.set_strength)
         panels.swap.who_changed.connect(self.bridge.set_who)
         panels.swap.policy_changed.connect(self._policy_changed)
@@ -128,7 +127,7 @@ class MainWindow(QMainWindow):
             )
         panels = self.sidebar
         config = SessionConfig(
-            swap=panels.swap.swap_config(self._settings.swap.swapper),
+            swap=panels.swap.swap_config(),
             guard=self._guard(panels.swap.guard_policy()),
             delay=self._settings.delay,
         )
@@ -145,6 +144,27 @@ class MainWindow(QMainWindow):
         self._tell_camera()
         if self.live.runs:
             self._switch_soon.start()
+
+    def _use_photos(self) -> None:
+        self.bridge.use_photos(self.sidebar.swap.swap_config().swapper, self.sources.photos)
+
+    def _swapper_changed(self) -> None:
+        """Another swapper needs another session; without one, get it ready."""
+        if self.live.runs:
+            self.bridge.ended.connect(self.live.start, Qt.ConnectionType.SingleShotConnection)
+            self.live.stop()
+        elif self.sources.photos:
+            self._use_photos()
+
+    def find_swappers(self) -> None:
+        """Look for the swappers that were added, and offer them."""
+        self.bridge.look_up(_added_swappers, self._swappers_found)
+
+    def _swappers_found(self, found: object) -> None:
+        if isinstance(found, list):
+            self.sidebar.swap.offer(found)
+        elif isinstance(found, Exception):
+            self.stage.banners.show_error(found)
 
     def _switch_camera(self) -> None:
         try:
@@ -212,7 +232,7 @@ class MainWindow(QMainWindow):
         """What the panels say now."""
         panels, size = self.sidebar, self.normalGeometry().size()
         return Settings(
-            swap=panels.swap.swap_config(self._settings.swap.swapper),
+            swap=panels.swap.swap_config(),
             guard=self._guard(panels.swap.guard_policy()),
             neural=self._settings.neural,
             delay=self._settings.delay,
@@ -224,5 +244,17 @@ class MainWindow(QMainWindow):
 
     def _warm_up(self) -> None:
         self.find_cameras()
+        self.find_swappers()
         self.sources.restore(self._settings.sources)
         self.page.restore()
+
+
+def _added_swappers() -> list[tuple[str, str]]:
+    """Name and title of each swapper in the user's store."""
+    from engine.catalog import open_store
+    from engine.catalog.entry import Kind
+    from engine.folders import home
+
+    store = open_store(home())
+    entries = [entry for entry in store.catalogue.values() if entry.kind is Kind.SWAPPER]
+    return [(entry.name, entry.title) for entry in entries if store.installed(entry.name) is not None]

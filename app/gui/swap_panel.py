@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from PySide6.QtCore import Qt, Signal
@@ -10,9 +11,14 @@ from PySide6.QtWidgets import QComboBox, QMessageBox, QSlider, QWidget
 from app.gui.widgets import Card, label, labelled, restyle
 from engine.config import GuardConfig, GuardPolicy, Setting, SwapConfig, Who, settings_of
 
+_MESH = "mesh"
+
 
 class SwapPanel(Card):
-    """Emits `strength_changed`, `who_changed` and `policy_changed` at once, also while the engine runs."""
+    """Emits `swapper_changed`, `strength_changed`, `who_changed` and `policy_changed` at once, also while
+    the engine runs."""
+
+    swapper_changed = Signal(str)
 
     strength_changed = Signal(float)
     who_changed = Signal(object)
@@ -33,6 +39,15 @@ class SwapPanel(Card):
         row = labelled(self.tr("S&trength"), self.strength)
         row.addWidget(self._percent)
 
+        self.swapper = QComboBox()
+        self.swapper.setToolTip(
+            self.tr("The built-in mesh needs no download. Others are added with: kawari models get NAME")
+        )
+        self.swapper.addItem(self.tr("Built-in mesh"), _MESH)
+        if swap.swapper != _MESH:
+            self.swapper.addItem(swap.swapper, swap.swapper)
+            self.swapper.setCurrentIndex(1)
+
         self.who = QComboBox()
         for who, text in (
             (Who.LARGEST, self.tr("The largest face")),
@@ -48,19 +63,33 @@ class SwapPanel(Card):
         self.policy.setCurrentIndex(self.policy.findData(guard.policy))
         self._hint = label("", "muted", wrap=True)
 
+        self.body.addLayout(labelled(self.tr("&With"), self.swapper))
         self.body.addLayout(row)
         self.body.addLayout(labelled(self.tr("S&wap"), self.who))
         self.body.addLayout(labelled(self.tr("If &lost, show"), self.policy))
         self.body.addWidget(self._hint)
         self.strength.valueChanged.connect(self._strength_moved)
+        self.swapper.activated.connect(lambda: self.swapper_changed.emit(self.swapper.currentData()))
         self.who.activated.connect(lambda: self.who_changed.emit(self.who.currentData()))
         self.policy.activated.connect(self._policy_chosen)
         self._agreed = self.policy.currentIndex()
         self._strength_moved(self.strength.value())
         self._describe()
 
-    def swap_config(self, swapper: str) -> SwapConfig:
-        """What is chosen, for this swapper."""
+    def offer(self, swappers: Sequence[tuple[str, str]]) -> None:
+        """Let the user choose among the mesh and these: name and title of each."""
+        chosen = self.swapper.currentData()
+        while self.swapper.count() > 1:
+            self.swapper.removeItem(1)
+        for name, title in swappers:
+            self.swapper.addItem(title, name)
+        if self.swapper.findData(chosen) < 0:
+            self.swapper.addItem(chosen, chosen)  # Start will say what it lacks
+        self.swapper.setCurrentIndex(self.swapper.findData(chosen))
+
+    def swap_config(self) -> SwapConfig:
+        """What is chosen."""
+        swapper = self.swapper.currentData()
         strength = self.strength.value() / 100
         return replace(self._swap, swapper=swapper, strength=strength, who=self.who.currentData())
 

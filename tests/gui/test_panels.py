@@ -110,8 +110,22 @@ class TestSwapPanel:
         return made
 
     def test_shows_and_gives_the_settings(self, panel: SwapPanel) -> None:
-        assert panel.swap_config("mesh") == SwapConfig("mesh", 0.4, Who.ALL)
+        assert panel.swap_config() == SwapConfig("mesh", 0.4, Who.ALL)
         assert panel.guard_policy() is GuardPolicy.HOLD
+
+    def test_another_swapper_is_offered_chosen_and_kept(self, panel: SwapPanel, qtbot: QtBot) -> None:
+        panel.offer([("inswapper_128", "inswapper 128"), ("simswap_256", "SimSwap 256")])
+        assert panel.swap_config().swapper == "mesh"
+        with qtbot.waitSignal(panel.swapper_changed) as told:
+            panel.swapper.setCurrentIndex(2)
+            panel.swapper.activated.emit(2)
+        assert told.args == ["simswap_256"]
+        panel.offer([("inswapper_128", "inswapper 128")])  # it was removed meanwhile
+        assert panel.swap_config().swapper == "simswap_256"
+        assert [panel.swapper.itemData(i) for i in range(panel.swapper.count())][:2] == [
+            "mesh",
+            "inswapper_128",
+        ]
 
     def test_strength_by_keyboard(self, panel: SwapPanel, qtbot: QtBot) -> None:
         with qtbot.waitSignal(panel.strength_changed) as changed:

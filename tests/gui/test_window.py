@@ -26,6 +26,7 @@ from engine.devices import list_virtual_cameras
 from engine.identity.consent import Basis
 from engine.identity.library import IdentityLibrary
 from engine.types import Shown
+from tests.unit.neural.test_families import store_with
 
 pytestmark = [pytest.mark.gui, pytest.mark.timeout(300)]
 
@@ -304,3 +305,36 @@ def test_hours_of_pictures_do_not_wear_out_the_interpreter(window: MainWindow) -
     for _ in range(2000):
         window.bridge.picture_ready.emit()
     assert sys.getrefcount(True) > before - 1000
+
+
+def test_another_swapper_takes_over_while_it_runs(
+    qtbot: QtBot, library: IdentityLibrary, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "home"
+    monkeypatch.setenv("KAWARI_HOME", str(home))
+    for name in ("inswapper_128", "arcface_w600k_r50"):
+        store_with(home.parent, [name])
+    window = MainWindow(library, settings=Settings(camera=DEMO, delay=PATIENT))
+    window.show()
+    try:
+        combo = window.sidebar.swap.swapper
+        qtbot.waitUntil(lambda: combo.count() == 2, timeout=LONG_MS)
+        started(window, qtbot)
+        combo.setCurrentIndex(1)
+        first = window.bridge._session
+        combo.activated.emit(1)
+
+        def restarted() -> bool:
+            swapper = window.bridge._swapper
+            return (
+                swapper is not None
+                and swapper.name == "inswapper_128"
+                and window.bridge._session is not first
+            )
+
+        qtbot.waitUntil(restarted, timeout=LONG_MS)
+        showing(window, qtbot, Shown.SWAPPED)
+        assert window.current_settings().swap.swapper == "inswapper_128"
+        stopped(window, qtbot)
+    finally:
+        window.close()
