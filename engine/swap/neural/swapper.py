@@ -27,6 +27,9 @@ from engine.swap.neural.masks import MaskPart, combined
 from engine.swap.neural.tensors import PictureInput, PictureOutput, is_sound
 from engine.types import Face, Image, Patch
 
+_FLAT = 4
+"""Levels; a crop with less between its darkest and brightest pixel shows no face."""
+
 
 @dataclass(frozen=True, slots=True)
 class NeuralIdentity:
@@ -151,10 +154,15 @@ class NeuralFaceSwap:
         """
         del strength
         contract, extras = self._swapper.contract, self._swapper.extras
+        points = five_points(face.landmarks)
+        if not np.isfinite(points).all():
+            return None
         boost = extras.boost if self.quality.grid == 1 else 1
         size = contract.size * boost
-        matrix = alignment(five_points(face.landmarks), contract.template, size)
+        matrix = alignment(points, contract.template, size)
         crop = np.asarray(cv2.warpAffine(image, matrix, (size, size), flags=cv2.INTER_LINEAR), np.uint8)
+        if int(crop.max()) - int(crop.min()) < _FLAT:  # outside the picture, or the lens is covered
+            return None
         made = interleave([self._run(tile) for tile in tiles(crop, boost)], boost)
         if extras.match_colour:
             made = match_colour(made, crop, box_mask(size))

@@ -28,9 +28,9 @@ from engine.swap.fallback import FallbackSwapper
 from engine.swap.mesh import MeshSwapper
 from engine.swap.neural.opening import open_neural
 from engine.track.choice import FaceChoice, Which
-from engine.types import Frame, Shown
+from engine.types import Face, Frame, Shown
 from tests.scripted import CheckingSink, Person, Script, ScriptedTracker, World, WorldSource
-from tests.unit.swap.faces import photo
+from tests.unit.swap.faces import landmarks, photo
 
 pytestmark = pytest.mark.shared
 
@@ -184,6 +184,20 @@ def test_the_mesh_goes_on_while_the_next_session_is_opened(
     assert np.abs(by_mesh[-1].astype(int) - by_network).max() > 20
     failing.gate.set()
     run.until_settled("sure")
+
+
+@pytest.mark.parametrize("place", ["nan", "outside", "dark"])
+def test_a_face_that_can_not_be_seen_is_no_fault_of_the_network(swapper: FallbackSwapper, place: str) -> None:
+    follow = swapper.follow(swapper.prepare([photo()]))
+    points, image = landmarks(), np.full((480, 640, 3), 7, np.uint8)
+    if place == "nan":
+        points[468] = np.nan
+    if place == "outside":
+        points[:, 0] += 5000
+        image[::2] = 200
+    for _ in range(5):
+        assert follow.patch(image, Face(0, points, 1.0), 0.8) is None
+    assert swapper.runs_on == "fast"
 
 
 def test_too_slow_to_be_live_leaves_it_to_the_mesh(swapper: FallbackSwapper) -> None:
