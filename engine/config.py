@@ -188,6 +188,11 @@ class NeuralConfig(Checked):
     keep_mouth: bool = setting(False, "show the target's own open mouth")
     keep_eyes: bool = setting(False, "show the target's own eyes")
 
+    @property
+    def asked(self) -> bool:
+        """Whether anything is asked for; how often an enhancer runs is nothing by itself."""
+        return dataclasses.replace(self, enhance_every=NeuralConfig.enhance_every) != NeuralConfig()
+
 
 @dataclass(frozen=True)
 class GuardConfig(Checked):

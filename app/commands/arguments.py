@@ -101,12 +101,19 @@ def prepare(args: argparse.Namespace, swapper: str) -> tuple[Swapper[Any], Any]:
     Raises:
         InputError: a photo can't be used.
         ModelError: there is no such swapper.
+        UsageError: flags that only networks heed are given with the mesh.
         RefusedError: nobody has said that the face may be used.
     """
     from engine.identity.library import IdentityLibrary
     from engine.swap import make_swapper
 
-    made = make_swapper(swapper, config=from_flags(NeuralConfig, args))
+    config = from_flags(NeuralConfig, args)
+    if config.asked and swapper == SwapConfig.swapper:
+        raise UsageError(
+            "The mesh swapper has no use for the flags around a network",
+            "Name a swapper of the catalogue with --swapper, or leave them out",
+        )
+    made = make_swapper(swapper, config=config)
     library = IdentityLibrary()
     return made, library.prepare(made, read_photos(args, library))
 

@@ -59,6 +59,12 @@ def test_without_the_model_one_sentence_says_how_to_get_it(kawari: Kawari, tmp_p
     assert not (tmp_path / "o.png").exists()
 
 
+def test_flags_around_a_network_need_one(kawari: Kawari) -> None:
+    done = kawari("live", "--camera", "demo", "--headless", "--keep-mouth")
+    assert done.returncode == 2
+    assert "--swapper" in done.stderr
+
+
 def test_another_file_than_the_published_one_must_be_trusted(kawari: Kawari, standins: Path) -> None:
     done = kawari("models", "import", "inswapper_128", standins / "inswapper_128.onnx", "--accept-licence")
     assert done.returncode == 5
