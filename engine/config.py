@@ -184,6 +184,7 @@ class NeuralConfig(Checked):
     enhance_every: int = setting(4, "the enhancer sees every n-th frame", low=1, high=60, unit="frames")
     occluder: str = setting("", "a model that keeps what hides the face in front of it")
     parser: str = setting("", "a model that limits the swap to the regions of the face")
+    outline: bool = setting(False, "limit the swap to the face's outline, without another model")
     match_colour: bool = setting(False, "give the swapped face the mean and spread of the target's colours")
     keep_mouth: bool = setting(False, "show the target's own open mouth")
     keep_eyes: bool = setting(False, "show the target's own eyes")

@@ -25,6 +25,7 @@ _NEURAL = {
     "enhance_every": "--enhance-every",
     "occluder": "--occluder",
     "parser": "--parser",
+    "outline": "--outline",
     "match_colour": "--match-colour",
     "keep_mouth": "--keep-mouth",
     "keep_eyes": "--keep-eyes",

@@ -12,7 +12,7 @@ import numpy as np
 
 from engine.catalog.entry import Contract
 from engine.swap.neural.tensors import PictureInput
-from engine.track.topology import LEFT_EYE, LIPS_INNER, RIGHT_EYE
+from engine.track.topology import LEFT_EYE, LIPS_INNER, OVAL, RIGHT_EYE
 from engine.types import Face, Image, Mask, Matrix
 
 REGIONS = (1, 2, 3, 4, 5, 6, 10, 11, 12, 13)
@@ -101,6 +101,19 @@ class Kept:
             points = face.landmarks[ring, :2].astype(np.float64) @ matrix[:, :2].T + matrix[:, 2]
             cv2.fillPoly(mask, [np.rint(points * 16).astype(np.int32)], (0,), cv2.LINE_AA, 4)
         return np.asarray(cv2.GaussianBlur(mask, (0, 0), size * _SOFT), np.uint8)
+
+
+class Outline:
+    """The face's outline from the landmarks: background and most hair stay, without another network."""
+
+    def __call__(self, crop: Image, face: Face, matrix: Matrix) -> Mask:
+        """See `MaskPart`."""
+        size = crop.shape[0]
+        points = face.landmarks[OVAL, :2].astype(np.float64) @ matrix[:, :2].T + matrix[:, 2]
+        mask = np.zeros((size, size), np.uint8)
+        hull = cv2.convexHull(np.rint(points * 16).astype(np.int32))
+        cv2.fillConvexPoly(mask, hull, (255,), cv2.LINE_AA, 4)
+        return np.asarray(cv2.GaussianBlur(mask, (0, 0), size * 2 * _SOFT), np.uint8)
 
 
 def combined(masks: list[Mask]) -> Mask:

@@ -15,7 +15,7 @@ from engine.swap.base import Swapper
 from engine.swap.fallback import FallbackSwapper
 from engine.swap.neural.enhance import Enhancer
 from engine.swap.neural.latent import read_emap
-from engine.swap.neural.masks import Kept, MaskPart, Occluder, Parser
+from engine.swap.neural.masks import Kept, MaskPart, Occluder, Outline, Parser
 from engine.swap.neural.swapper import Extras, NeuralSwapper
 
 
@@ -72,6 +72,8 @@ def _extras(store: Store, opener: Opener, config: NeuralConfig) -> Extras:
     if config.parser:
         _, session = open_steps(store, config.parser, Kind.PARSER, opener)
         masks[config.parser] = Parser(session, store.entry(config.parser).contract)
+    if config.outline:
+        masks["outline"] = Outline()
     if config.keep_mouth or config.keep_eyes:
         masks["mouth and eyes"] = Kept(mouth=config.keep_mouth, eyes=config.keep_eyes)
     enhancer = None

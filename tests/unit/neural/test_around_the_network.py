@@ -17,9 +17,9 @@ from engine.runtime.network import Network
 from engine.runtime.providers import CPU
 from engine.swap.mesh import MeshSwapper
 from engine.swap.neural.enhance import Cadence
-from engine.swap.neural.masks import Kept, Occluder, Parser, combined
+from engine.swap.neural.masks import Kept, Occluder, Outline, Parser, combined
 from engine.swap.neural.opening import open_neural
-from engine.track.topology import LIPS_INNER, RIGHT_EYE
+from engine.track.topology import LIPS_INNER, OVAL, RIGHT_EYE
 from engine.types import Face, Image, Patch
 from models import CATALOGUE
 from tests.unit.neural.test_families import store_with
@@ -68,6 +68,17 @@ def test_mouth_and_eyes_of_the_target() -> None:
     opened[lower, 1] += 30
     wide = Kept(mouth=True, eyes=False)(image, Face(0, opened, 1.0), MATRIX)
     assert (wide < 128).sum() > 2 * (Kept(mouth=True, eyes=False)(image, FACE, MATRIX) < 128).sum()
+
+
+def test_only_what_lies_within_the_outline() -> None:
+    mask = Outline()(crop(picture(FACE.landmarks)), FACE, MATRIX)
+    points = FACE.landmarks[:, :2] @ MATRIX[:, :2].T + MATRIX[:, 2]
+    x, y = points[4].astype(int)
+    assert mask[y, x] == 255
+    low, high = points[OVAL].min(0), points[OVAL].max(0)
+    rows, columns = np.mgrid[:128, :128]
+    far = (columns < low[0] - 12) | (columns > high[0] + 12) | (rows > high[1] + 12)
+    assert far.any() and mask[far].max() < 5
 
 
 def test_masks_multiply() -> None:
