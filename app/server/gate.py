@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import json
 import time
@@ -17,9 +18,11 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 LARGEST_BODY = 64 * 1024
 """Bytes; the largest request that means anything has a few hundred."""
-RATE, BURST = 60.0, 120.0
+RATE, BURST = 20.0, 60
 """Requests per second over time, and at once: a deck of buttons needs ten, a flood must not cost the
 stream its processor. Pictures and events of an open connection don't count."""
+_TARPIT_S = 0.5
+"""How long an answer to a flood is held back: whoever waits for it does not ask again meanwhile."""
 
 
 class Gate:
@@ -56,6 +59,8 @@ class Gate:
             await receive()
             await send({"type": "websocket.close", "code": 1008})  # before it was accepted: HTTP 403
         else:
+            if refusal[0] == 429:
+                await asyncio.sleep(_TARPIT_S)
             await _answer(send, *refusal)
 
     def _refusal(self, scope: Scope) -> tuple[int, str] | None:
