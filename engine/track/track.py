@@ -11,7 +11,7 @@ from engine.track.acquire import MIN_SCORE, movement, shape_error, size
 from engine.track.flow import carry
 from engine.track.landmarks import Landmarker, Region, region_from_landmarks
 from engine.track.smoothing import OneEuro, SmoothingOptions
-from engine.track.topology import LEFT_EYE, RIGHT_EYE, SURFACE
+from engine.track.topology import LEFT_EYE, LIPS_INNER, RIGHT_EYE, SURFACE
 from engine.types import Face, Frame, Image, Points
 
 _MAX_SHAPE_ERROR = 0.10
@@ -30,6 +30,11 @@ _OFF_CENTRE = (0.02, 0.04, 0.06)
 """Beyond, the network was not looking straight at the face, and above all the lips are less exact: a
 second look takes their opening's correlation with that of a centred crop from .954 to .980 on a singing
 face, for one more look in twenty frames."""
+
+_SPEAKING = 0.015
+"""Change of the mouth's opening between two frames, in distances of the outer eye corners, from which
+the second look is taken, too: the crop was laid for the mouth as it was (correlation with a centred
+crop's opening .983 before, .992 now, on a talking face)."""
 
 
 class Track:
@@ -120,10 +125,11 @@ class Track:
         self._move(flow, time)
 
     def _look(self, image: Image, region: Region) -> tuple[Points, float]:
-        """Measure; a face that turns out to be off the region's middle is looked at once more."""
+        """Measure; a face off the region's middle, or with a moving mouth, is looked at once more."""
         landmarks, score = self._landmarker.locate(image, region)
         centred = region_from_landmarks(landmarks)
-        if score < MIN_SCORE or not _differ(centred, region, _OFF_CENTRE):
+        speaking = abs(_mouth(landmarks) - _mouth(self._raw)) > _SPEAKING
+        if score < MIN_SCORE or not (speaking or _differ(centred, region, _OFF_CENTRE)):
             return landmarks, score
         return self._landmarker.locate(image, centred)
 
@@ -165,6 +171,13 @@ class Track:
     def _jump(self, landmarks: Points, step: Points) -> float:
         gap = landmarks[:SURFACE, :2].mean(0) - self._raw[:SURFACE, :2].mean(0) - step
         return float(np.hypot(*gap)) / size(self._raw)
+
+
+def _mouth(landmarks: Points) -> float:
+    """Opening of the mouth over the distance of the outer eye corners."""
+    gap = landmarks[LIPS_INNER[15], :2] - landmarks[LIPS_INNER[5], :2]
+    eyes = landmarks[LEFT_EYE[0], :2] - landmarks[RIGHT_EYE[0], :2]
+    return float(np.hypot(*gap) / max(np.hypot(*eyes), 1e-3))
 
 
 def _differ(a: Region, b: Region, limits: tuple[float, float, float]) -> bool:

@@ -8,24 +8,20 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.swap.mesh.eyes import source_share, toned
 from engine.swap.mesh.grid import Grid, Window
 from engine.swap.mesh.identity import TEXELS, MeshIdentity, level_for
+from engine.swap.mesh.openings import open_up
 from engine.swap.mesh.pixels import blurred, look_up
 from engine.swap.mesh.raster import cover, interpolate
 from engine.swap.mesh.regions import Plane, atlas_points
 from engine.swap.mesh.sharpness import SharpnessMatch
-from engine.swap.mesh.topology import LEFT_EYE, LIPS_INNER, OUTER_RING, RIGHT_EYE, VERTICES, topology
+from engine.swap.mesh.topology import OUTER_RING, VERTICES, topology
 from engine.swap.mesh.unwrap import SIZE
 from engine.types import Image, Patch, Points
 
 LEAST_OPACITY = 0.003
 LEAST_BEND = 0.05
 """Pixels below which the background is taken as it is."""
-EYE_HOLE = 0.86
-"""Size of the opening for the target's eyes against the lids' contour: the lashes are the source's."""
-SOFT_HOLE = 0.005
-"""Blur of the borders of eyes and mouth, in face widths."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +68,7 @@ class Composer:
 
     def __init__(self, identity: MeshIdentity, *, source_eyes: bool) -> None:
         self._identity = identity
-        self._holes = (LIPS_INNER,) if source_eyes else (LIPS_INNER, RIGHT_EYE, LEFT_EYE)
+        self._source_eyes = source_eyes
         self._sharpness = SharpnessMatch()
         reach = np.ones((VERTICES, 1), np.float32)
         reach[OUTER_RING] = 0
@@ -118,7 +114,17 @@ class Composer:
             if sigma:
                 skin = blurred(skin, sigma)
             opacity = np.ascontiguousarray(inner.enlarge(drawn.opacity[rows_in, columns_in], part))
-            self._open_up(view, skin, opacity, part, grid, drawn.open, geometry)
+            open_up(
+                view,
+                skin,
+                opacity,
+                window=part,
+                grid=grid,
+                open_cells=drawn.open,
+                points=geometry.after,
+                width=geometry.width,
+                source_eyes=self._source_eyes,
+            )
             view[:] = cv2.blendLinear(np.ascontiguousarray(view), skin, 1 - opacity, opacity)
         return Patch.at(out, mask, window[0], window[1])
 
@@ -141,44 +147,6 @@ class Composer:
             reach=planes[..., 2],
             open=np.asarray(cv2.dilate(filled, np.ones((3, 3), np.uint8)), np.float32),
         )
-
-    def _open_up(
-        self,
-        target: Image,
-        skin: Image,
-        opacity: Plane,
-        window: Window,
-        grid: Grid,
-        open_cells: Plane,
-        geometry: Geometry,
-    ) -> None:
-        """Let the inside of the target's mouth and its eyes show, sharp to the pixel.
-
-        Both go out of `opacity`; what the eyes take of the source's tone goes into `skin` instead.
-        """
-        sigma = max(SOFT_HOLE * geometry.width, 0.5)
-        margin = int(3 * sigma) + 2
-        share = source_share(geometry.after)
-        for ring in self._holes:
-            outline = geometry.after[ring]
-            size = 1.0 if ring is LIPS_INNER else EYE_HOLE
-            edge = outline.mean(0) + size * (outline - outline.mean(0))
-            x0, y0 = np.maximum(np.floor(edge.min(0)).astype(int) - margin, window[:2])
-            x1, y1 = np.minimum(np.ceil(edge.max(0)).astype(int) + margin + 1, window[2:])
-            if x1 - x0 < 2 or y1 - y0 < 2:
-                continue
-            hole = np.zeros((y1 - y0, x1 - x0), np.uint8)
-            corners = np.round((edge - (x0, y0)) * 16).astype(np.int32)
-            cv2.fillPoly(hole, [corners], 255, cv2.LINE_AA, 4)
-            hidden = blurred(hole, sigma) * np.float32(1 / 255)
-            hidden *= grid.enlarge_part(open_cells, (int(x0), int(y0), int(x1), int(y1)))
-            rows, columns = slice(y0 - window[1], y1 - window[1]), slice(x0 - window[0], x1 - window[0])
-            if ring is not LIPS_INNER:
-                own = skin[rows, columns]
-                eye = toned(own, target[rows, columns], geometry.width)
-                own[:] = own + (eye - own) * hidden[..., None]
-                hidden *= np.float32(1 - share)
-            opacity[rows, columns] *= 1 - hidden
 
     def _skin(
         self,

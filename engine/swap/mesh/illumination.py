@@ -11,7 +11,7 @@ from engine.swap.mesh.regions import FACE_WIDTH, Plane
 from engine.swap.mesh.sample import Sample, bare_skin
 from engine.swap.mesh.shape import smoothstep
 
-LUMINANCE_SIGMA = 0.16
+LUMINANCE_SIGMA = 0.18
 """Blur of the luminance ratio in face widths: wide, or the target's features shine through."""
 CHROMA_SIGMA = 0.07
 SLOWEST, FASTEST = 0.12, 0.5

@@ -88,16 +88,32 @@ def test_strength_moves_the_outline_towards_the_source_and_zero_leaves_it() -> N
     assert width(1.0) > width(0.5) + 3 > width(0.0) + 6
 
 
-def test_mouth_interior_stays_the_target_s() -> None:
+def mouth_column(drop: float, colour: tuple[int, int, int]) -> Image:
+    """The middle of a mouth opened by `drop` cm and filled with `colour`, from lip to lip, (n, 3)."""
     shape = CANONICAL.copy()
-    shape[shape[:, 1] > shape[61, 1] + 0.05, 1] += 1.6
+    shape[shape[:, 1] > shape[61, 1] + 0.05, 1] += drop
     points = landmarks(shape=shape)
     image = picture(points)
     mouth = cv2.convexHull(points[LIPS_INNER, :2]).reshape(-1, 2)
-    cv2.fillPoly(image, [mouth.round().astype(np.int32)], (10, 240, 10))
+    cv2.fillPoly(image, [mouth.round().astype(np.int32)], colour)
     out = swapped(image, points, strength=0.0)
-    x, y = mouth.mean(0).round().astype(int)
-    assert np.abs(out[y, x].astype(int) - (10, 240, 10)).max() <= 4
+    x, top, bottom = points[13, 0], points[13, 1], points[14, 1]
+    return out[round(float(top)) + 2 : round(float(bottom)) - 1, round(float(x))]
+
+
+def test_mouth_interior_stays_the_target_s_and_is_shaded_at_the_lips() -> None:
+    column = mouth_column(1.6, (100, 150, 200)).astype(float)
+    shade = column / (100, 150, 200)
+    assert np.ptp(shade, axis=1).max() < 0.06  # no other colour
+    middle = shade[len(shade) // 2].mean()
+    assert middle > 0.9
+    assert middle > shade[0].mean() + 0.05 and middle > shade[-1].mean() + 0.05
+    assert shade.min() > 0.55
+
+
+def test_a_narrow_gap_between_the_lips_is_darker_than_a_wide_one() -> None:
+    narrow, wide = (mouth_column(drop, (100, 150, 200)) for drop in (0.5, 2.5))
+    assert narrow.max() < wide.max() - 15
 
 
 def test_result_does_not_depend_on_other_faces_or_earlier_runs() -> None:

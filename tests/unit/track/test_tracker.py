@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import cv2
 import numpy as np
 import pytest
 
 from engine.track.detector import Detector
-from engine.track.landmarks import Landmarker
+from engine.track.landmarks import Landmarker, Region
 from engine.track.tracker import Tracker, TrackOptions
-from engine.types import Detection, Image
+from engine.types import Detection, Image, Points
 from tests.unit.track.film import clip, frame, moved
 
 RAW = TrackOptions(smoothing=None)
@@ -27,6 +28,40 @@ class CountingDetector(Detector):
     def detect(self, image: Image, *, min_score: float | None = None, turn: int = 0) -> list[Detection]:
         self.turns.append(turn)
         return super().detect(image, min_score=min_score, turn=turn)
+
+
+class CountingLandmarker(Landmarker):
+    """The real one, counting how often it looks."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.looks = 0
+
+    def locate(self, image: Image, region: Region) -> tuple[Points, float]:
+        self.looks += 1
+        return super().locate(image, region)
+
+
+def test_a_mouth_that_opens_is_looked_at_twice_and_a_resting_one_once(
+    astronaut: Image, detector: Detector
+) -> None:
+    landmarker = CountingLandmarker()
+    tracker = Tracker(detector, landmarker)
+    closed = moved(astronaut, 320, 240, scale=2)
+    face = tracker.update(frame(0, closed))[0]
+    corners = face.landmarks[[61, 291], :2]
+    width = float(np.hypot(*(corners[1] - corners[0])))
+    x, y = corners.mean(0) + np.array([0, 0.15 * width])
+    wide = closed.copy()
+    cv2.ellipse(
+        wide, (round(x), round(y)), (round(0.3 * width), round(0.3 * width)), 0, 0, 360, (10, 10, 30), -1
+    )
+    looks = []
+    for i, image in enumerate([closed, closed, closed, wide, closed]):
+        before = landmarker.looks
+        tracker.update(frame(i + 1, image))
+        looks.append(landmarker.looks - before)
+    assert looks == [1, 1, 1, 2, 2]
 
 
 def test_a_still_face_is_still(astronaut: Image, detector: Detector, landmarker: Landmarker) -> None:
