@@ -10,6 +10,7 @@ from engine.swap.mesh.eyes import source_share, toned
 from engine.swap.mesh.grid import Grid, Window
 from engine.swap.mesh.pixels import blurred
 from engine.swap.mesh.regions import Plane
+from engine.swap.mesh.shape import smoothstep
 from engine.swap.mesh.topology import LEFT_EYE, LIPS_INNER, RIGHT_EYE
 from engine.types import Image, Points
 
@@ -17,10 +18,12 @@ EYE_HOLE = 0.86
 """Size of the opening for the target's eyes against the lids' contour: the lashes are the source's."""
 SOFT_HOLE = 0.005
 """Blur of the borders of eyes and mouth, in face widths."""
-SHADE, SHADE_REACH = 0.4, 0.04
-"""How much darker the inside of the mouth is at the lips, and the Gaussian σ, face widths, over which
-this falls off inwards. Between lips of another colour than its own, a tongue or a narrow gap passes for
-lip without it (correlation of the mouth's opening on a dark clip: .91 without, .94 with)."""
+SHADE, SHADE_REACH = 0.5, 0.06
+"""How much darker a tongue is at the lips, and the Gaussian σ, face widths, over which this falls off
+inwards. Between lips of another colour than its own it passes for lip without (correlation of the
+mouth's opening on a dark clip: .91 without, .95 with)."""
+FLESH = (0.2, 0.45)
+"""Redness, 1 − (blue + green) / 2 red, from which to which something in the mouth is flesh, not teeth."""
 
 
 def open_up(
@@ -66,13 +69,19 @@ def open_up(
         hidden *= grid.enlarge_part(open_cells, (int(x0), int(y0), int(x1), int(y1)))
         part = slice(y0 - window[1], y1 - window[1]), slice(x0 - window[0], x1 - window[0])
         if mouth:
-            light = 1 - SHADE * hidden * (1 - _share(hole, reach))
-            target[part] = target[part] * light[..., None]
+            inside = target[part].astype(np.float32)
+            light = 1 - SHADE * hidden * (1 - _share(hole, reach)) * _flesh(inside)
+            target[part] = inside * light[..., None]
         else:
             own = skin[part]
             skin[part] = own + (toned(own, target[part], width) - own) * hidden[..., None]
             hidden *= np.float32(1 - source_share(points))
         opacity[part] *= 1 - hidden
+
+
+def _flesh(colour: NDArray[np.float32]) -> Plane:
+    """1 for a tongue or lip, 0 for teeth, by how much red (h, w, BGR) has over blue and green."""
+    return smoothstep(1 - (colour[..., 0] + colour[..., 1]) / (2 * colour[..., 2] + 1), *FLESH)
 
 
 def _share(hole: NDArray[np.uint8], sigma: float) -> Plane:

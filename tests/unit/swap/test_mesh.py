@@ -101,19 +101,24 @@ def mouth_column(drop: float, colour: tuple[int, int, int]) -> Image:
     return out[round(float(top)) + 2 : round(float(bottom)) - 1, round(float(x))]
 
 
-def test_mouth_interior_stays_the_target_s_and_is_shaded_at_the_lips() -> None:
-    column = mouth_column(1.6, (100, 150, 200)).astype(float)
-    shade = column / (100, 150, 200)
-    assert np.ptp(shade, axis=1).max() < 0.06  # no other colour
+TEETH, TONGUE = (190, 205, 215), (70, 80, 200)
+
+
+def test_teeth_stay_the_target_s() -> None:
+    column = mouth_column(1.6, TEETH).astype(int)
+    assert np.abs(column[1:-1] - TEETH).max() <= 4
+
+
+def test_a_tongue_keeps_its_colour_and_is_shaded_at_the_lips() -> None:
+    shade = mouth_column(2.5, TONGUE).astype(float) / TONGUE
     middle = shade[len(shade) // 2].mean()
-    assert middle > 0.9
-    assert middle > shade[0].mean() + 0.05 and middle > shade[-1].mean() + 0.05
-    assert shade.min() > 0.55
+    assert np.ptp(shade, axis=1).max() < 0.06
+    assert middle > shade[0].mean() + 0.1 and middle > shade[-1].mean() + 0.1
+    assert shade.min() > 0.5
 
 
-def test_a_narrow_gap_between_the_lips_is_darker_than_a_wide_one() -> None:
-    narrow, wide = (mouth_column(drop, (100, 150, 200)) for drop in (0.5, 2.5))
-    assert narrow.max() < wide.max() - 15
+def test_a_tongue_in_a_narrow_gap_is_darker_than_in_a_wide_one() -> None:
+    assert mouth_column(0.5, TONGUE).max() < mouth_column(2.5, TONGUE).max() - 15
 
 
 def test_result_does_not_depend_on_other_faces_or_earlier_runs() -> None:
