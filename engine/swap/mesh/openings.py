@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from engine.swap.mesh.eyes import source_share, toned
 from engine.swap.mesh.grid import Grid, Window
-from engine.swap.mesh.pixels import blurred
+from engine.swap.mesh.pixels import blurred, shrunk, stretched
 from engine.swap.mesh.regions import Plane
 from engine.swap.mesh.shape import smoothstep
 from engine.swap.mesh.topology import LEFT_EYE, LIPS_INNER, RIGHT_EYE
@@ -58,7 +58,7 @@ def open_up(
         outline = points[ring]
         if not mouth:
             outline = outline.mean(0) + EYE_HOLE * (outline - outline.mean(0))
-        margin = int(3 * (reach if mouth else soft)) + 2
+        margin = int(3 * soft) + 2
         x0, y0 = np.maximum(np.floor(outline.min(0)).astype(int) - margin, window[:2])
         x1, y1 = np.minimum(np.ceil(outline.max(0)).astype(int) + margin + 1, window[2:])
         if x1 - x0 < 2 or y1 - y0 < 2:
@@ -70,13 +70,24 @@ def open_up(
         part = slice(y0 - window[1], y1 - window[1]), slice(x0 - window[0], x1 - window[0])
         if mouth:
             inside = target[part].astype(np.float32)
-            light = 1 - SHADE * hidden * (1 - _share(hole, reach)) * _flesh(inside)
+            light = 1 - SHADE * hidden * (1 - _depth(hole, reach)) * _flesh(inside)
             target[part] = inside * light[..., None]
         else:
             own = skin[part]
             skin[part] = own + (toned(own, target[part], width) - own) * hidden[..., None]
             hidden *= np.float32(1 - source_share(points))
         opacity[part] *= 1 - hidden
+
+
+def _depth(hole: NDArray[np.uint8], sigma: float) -> Plane:
+    """`_share` for a wide blur, worked out small; nothing lies open beyond the picture's border."""
+    height, width = hole.shape
+    factor = max(int(sigma / 3), 1)
+    pad = int(3 * sigma / factor) + 1
+    small = shrunk(hole, max(width // factor, 1), max(height // factor, 1))
+    small = np.asarray(cv2.copyMakeBorder(small, pad, pad, pad, pad, cv2.BORDER_CONSTANT), np.uint8)
+    deep = _share(small, sigma / factor)[pad:-pad, pad:-pad]
+    return stretched(np.ascontiguousarray(deep), width, height)
 
 
 def _flesh(colour: NDArray[np.float32]) -> Plane:
