@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from engine.buffers import BoundedQueue, Policy
 from engine.errors import DeviceError
 from engine.metrics import Histogram, Percentiles, Rate
+from engine.pace import Pace
 from engine.sinks.base import Sink, StreamInfo
 from engine.threads import Threads
 from engine.types import Output
@@ -71,8 +72,10 @@ class Delivery:
         self.queue: BoundedQueue[Output] = BoundedQueue(size, policy)
         self.policy = policy
         self.stream = stream
+        self._threads = threads
         self._now = threads.now
         self._poll_s = threads.poll_s
+        self._pace = Pace() if stream.live else None
         self._last_check = last_check
         self._row = 0
         self._last_ns = 0
@@ -95,6 +98,10 @@ class Delivery:
                 self._close()
                 return False
             return True
+        if self._pace is not None and not self.queue.closed:
+            wait_ns = self._pace.wait_ns(output.frame.captured_ns, self._now())
+            if wait_ns:
+                self._threads.sleep(wait_ns / 1e9)
         return self._write(self._last_check(output))
 
     def inherit(self, old: Delivery) -> None:

@@ -128,6 +128,9 @@ class Tracker:
         looks = self._should_detect(time)
         if looks:
             self._detect(frame.image, time)
+        elif self._turned_look_due():
+            # not in the frame of an upright look: no frame should cost much more than the others
+            self._search(frame.image, self._rota.take(), time)
         self.looked = looks and (bool(self._tracks) or self._rota.complete)
         doubts = [box for boxes in self._doubts.values() for box in boxes] if looks else []
         doubts += [_box(track.box) for track in lost]
@@ -149,6 +152,10 @@ class Tracker:
         full = len(self._tracks) >= self._options.max_faces
         return not full and 0 < self._options.detect_every <= self._since_detection
 
+    def _turned_look_due(self) -> bool:
+        room = 0 < len(self._tracks) < self._options.max_faces
+        return room and not self._options.thorough and self._rota.due_between(self._since_detection)
+
     def _detect(self, image: Image, time: float) -> None:
         self._since_detection = 0
         self._search(image, 0, time)
@@ -165,7 +172,7 @@ class Tracker:
         for turn in rolled:
             self._rota.prefer(turn)
         doubted = [turn for turn in TURNS if self._doubts.get(turn)]
-        if self._tracks and not rolled and not doubted and not self._rota.due:
+        if self._tracks and not rolled and not doubted and not self._rota.overdue:
             return ()
         return (self._rota.take(() if rolled else doubted),)
 

@@ -16,7 +16,9 @@ TURNS = (1, 3, 2)
 """Turns besides 0, in quarters counter-clockwise as `numpy.rot90` counts them, the likeliest first."""
 _ROTATE = {1: cv2.ROTATE_90_COUNTERCLOCKWISE, 2: cv2.ROTATE_180, 3: cv2.ROTATE_90_CLOCKWISE}
 _EVERY = 5
-"""Frames from one turned look to the next while all followed faces are seen."""
+"""Frames from one turned look to the next, at least, while all followed faces are seen."""
+_APART = 2
+"""Frames between an upright and a turned look, at least."""
 
 
 def turned(square: Image, turn: int) -> Image:
@@ -65,10 +67,18 @@ class Rota:
         """Each turn has had its look since the last `restart`."""
         return not self._open
 
+    def due_between(self, since_upright: int) -> bool:
+        """A turned look is due, although all followed faces are seen, some frames after an upright one.
+
+        Args:
+            since_upright: frames since the last upright look.
+        """
+        return self._since >= _EVERY and self._since > since_upright > _APART
+
     @property
-    def due(self) -> bool:
-        """A turned look is due although all followed faces are seen."""
-        return self._since >= _EVERY
+    def overdue(self) -> bool:
+        """It has been due for so long that it must share a frame with an upright look."""
+        return self._since >= 2 * _EVERY
 
     def restart(self) -> None:
         """What the turned looks have shown so far no longer counts: somebody is there."""

@@ -172,7 +172,10 @@ def test_the_rota() -> None:
     rota.prefer(0)
     seen = [rota.take({1}) for _ in range(8)]
     assert seen[::2] == [1] * 4 and set(seen[1::2]) == {2, 3}, "a doubtful turn starves no other"
-    assert not rota.due
+    assert not rota.due_between(4)
     for _ in range(5):
         rota.frame()
-    assert rota.due
+    assert rota.due_between(4)
+    assert not rota.due_between(0), "not right beside an upright look"
+    assert not rota.due_between(8), "one between two upright looks is enough"
+    assert not rota.overdue
