@@ -7,6 +7,7 @@ MediaPipe's `face_detection_full_range_sparse` (Apache-2.0).
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import cv2
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 import models
 from engine.errors import ModelError
 from engine.runtime.session import open_session
+from engine.track.shrink import halved
 from engine.track.turns import boxes_back, points_back, turned
 from engine.types import Detection, Image, Points
 
@@ -69,7 +71,9 @@ class Detector:
         w, h = max(round(width * zoom), 1), max(round(height * zoom), 1)
         left, top = (_SIDE - w) // 2, (_SIDE - h) // 2
         self._square[:] = 0
-        cv2.resize(image, (w, h), self._square[top : top + h, left : left + w], interpolation=cv2.INTER_AREA)
+        ratio = min(image.shape[:2]) / max(min(w, h), 1)
+        small = halved(image, int(math.log2(ratio)) - 1) if ratio >= 4 else image
+        cv2.resize(small, (w, h), self._square[top : top + h, left : left + w], interpolation=cv2.INTER_AREA)
         # −1..1, RGB, NCHW
         square = turned(self._square, turn)
         tensor = cv2.dnn.blobFromImage(square, 1 / 127.5, mean=(127.5, 127.5, 127.5), swapRB=True)

@@ -16,6 +16,7 @@ import numpy as np
 
 import models
 from engine.runtime.session import open_session
+from engine.track.shrink import halved
 from engine.track.topology import LEFT_EYE, RIGHT_EYE, SURFACE
 from engine.types import Detection, Image, Matrix, Points
 
@@ -69,19 +70,19 @@ def region_from_landmarks(landmarks: Points) -> Region:
 def cut(image: Image, region: Region, side: int) -> Image:
     """The region as a side×side picture, uint8 BGR.
 
-    A region more than twice as large is first halved (or divided by 3, 4 …) by area averaging,
-    which costs little and keeps it from aliasing. Outside the picture its edge is repeated.
+    A region more than twice as large is first halved, again and again, which costs little and keeps
+    it from aliasing. Outside the picture its edge is repeated.
     """
     matrix = region.matrix(side)
-    factor = min(int(region.size / side), *image.shape[:2])
-    if factor >= 2:
+    ratio = min(region.size / side, *image.shape[:2])
+    times = int(math.log2(ratio)) if ratio >= 2 else 0
+    if times:
+        factor = 2**times
         corners = np.array([[0, 0], [side, 0], [0, side], [side, side]]) @ matrix[:, :2].T + matrix[:, 2]
         height, width = image.shape[:2]
         x0, w = _span(corners[:, 0].min(), corners[:, 0].max(), width, factor)
         y0, h = _span(corners[:, 1].min(), corners[:, 1].max(), height, factor)
-        image = cv2.resize(
-            image[y0 : y0 + h, x0 : x0 + w], (w // factor, h // factor), interpolation=cv2.INTER_AREA
-        )  # type: ignore[assignment]
+        image = halved(image[y0 : y0 + h, x0 : x0 + w], times)
         matrix[:, 2] -= (x0 + (factor - 1) / 2, y0 + (factor - 1) / 2)
         matrix /= factor
     return cv2.warpAffine(
