@@ -11,6 +11,11 @@ export KAWARI_CI=1 PYTHONUNBUFFERED=1 PYTHONFAULTHANDLER=1 QT_QPA_PLATFORM="${QT
 export HOME="${HOME:-/root}"
 python=${KAWARI_CI_PYTHON:-python3}
 
+# The processes of a session that still run; one that has ended and waits for its parent does not.
+running() {
+    ps -s "$1" -o pid=,stat=,args= | awk '$2 !~ /^Z/'
+}
+
 # step SECONDS NAME COMMAND…
 step() {
     local limit=$(($1 * ${KAWARI_CI_PATIENCE:-1})) name=$2 began=$SECONDS status=0 session
@@ -19,9 +24,9 @@ step() {
     setsid timeout --foreground --kill-after=10 "$limit" "$@" </dev/null &
     session=$!
     wait "$session" || status=$?
-    if pgrep --session "$session" >/dev/null; then
+    if [ -n "$(running "$session")" ]; then
         echo "ci: '$name' left these processes behind:"
-        pgrep --session "$session" --list-full
+        running "$session"
         pkill -KILL --session "$session"
         [ "$status" -ne 0 ] || status=1
     fi
