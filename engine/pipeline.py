@@ -174,7 +174,7 @@ class Pipeline:
             return Output(sight.frame, card, shown=Shown.COVERED, reason="stage-failed")
 
     def _make(self, sight: Sight) -> Output:
-        plan, now_s = self._plan, _seconds(sight.frame)
+        plan, now_s = self._plan, sight.frame.seconds
         clock = _Clock(sight.stage_ms)
         self._guard.config = plan.guard
         scene = (sight.stream, sight.frame.image.shape)
@@ -320,8 +320,3 @@ def _strict(choice: FaceChoice, faces: Sequence[Face]) -> bool:
     if choice.which is Which.PERSONS:
         return not choice.sources.keys() <= {face.id for face in faces}
     return choice.which is Which.ALL
-
-
-def _seconds(frame: Frame) -> float:
-    """A frame's own time: of the clip if it comes from one, else of the capture."""
-    return frame.captured_ns / 1e9 if frame.pts is None else frame.pts

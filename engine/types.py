@@ -41,6 +41,11 @@ class Frame:
     image: Image
     pts: float | None = None
 
+    @property
+    def seconds(self) -> float:
+        """The frame's own time: in its clip if it comes from one, else when it was captured."""
+        return self.captured_ns / 1e9 if self.pts is None else self.pts
+
 
 @dataclass(frozen=True, slots=True)
 class Detection:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from collections.abc import Generator
 from pathlib import Path
 
@@ -32,6 +34,17 @@ def clips(shared: Path) -> Path:
 @pytest.fixture(scope="session")
 def photos(shared: Path) -> Path:
     return shared / "data" / "images"
+
+
+@pytest.fixture(scope="session")
+def standins(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Stand-in models with the contracts of the published ones: the tiny, predictable set."""
+    folder = tmp_path_factory.mktemp("standins")
+    script = shared / "prototypes" / "make_standins.py"
+    subprocess.run(
+        [sys.executable, str(script), str(folder), "--set", "tiny"], check=True, capture_output=True
+    )
+    return folder / "tiny"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 from engine.catalog.entry import Kind
 from engine.catalog.store import Store
 from engine.errors import ModelError
+from engine.folders import write_private
 from engine.runtime.climb import Climb, OpenRung, Steps
 from engine.runtime.network import Network
 from engine.runtime.providers import ladder
@@ -79,6 +80,4 @@ def _note(folder: Path, name: str, steps: Steps) -> None:
     refused = {refusal.rung: refusal.reason for refusal in steps.refusals}
     notes = {**read_notes(folder), name: {"rung": steps.rung, "refused": refused}}
     with contextlib.suppress(OSError):  # only the doctor misses it
-        part = folder / f"{_NOTES}.part"
-        part.write_text(json.dumps(notes, indent=1), encoding="utf-8")
-        part.replace(folder / _NOTES)
+        write_private(folder / _NOTES, json.dumps(notes, indent=1).encode())

@@ -14,6 +14,7 @@ from engine.catalog.check import check_file
 from engine.catalog.download import Progress, fetch
 from engine.catalog.entry import Entry
 from engine.errors import DeviceError, ModelError, RefusedError, UsageError
+from engine.folders import write_private
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,10 +227,7 @@ class Store:
 
     def _write(self, notes: dict[str, Any]) -> None:
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            part = self._notes.with_suffix(".part")
-            part.write_text(json.dumps(notes, indent=1, sort_keys=True), encoding="utf-8")
-            part.replace(self._notes)
+            write_private(self._notes, json.dumps(notes, indent=1, sort_keys=True).encode())
         except OSError as error:
             raise DeviceError(
                 f"The model store can't be written: {error.strerror}", "Free some space and try again"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 
 from engine.align import alignment, five_points
 from engine.catalog.entry import Contract
-from engine.folders import private_folder
+from engine.folders import write_private
 from engine.identity.photo import SourcePhoto
 from engine.swap.neural.tensors import PictureInput
 from engine.types import Image, Points
@@ -99,11 +100,9 @@ class EmbeddingCache:
         path = self._path(digest)
         if path is None:
             return
-        part = private_folder(path.parent) / f"{path.stem}.part"
-        with part.open("wb") as stream:
-            np.save(stream, embedding)
-        part.chmod(0o600)
-        part.replace(path)
+        buffer = io.BytesIO()
+        np.save(buffer, embedding)
+        write_private(path, buffer.getvalue())
 
 
 def average(embeddings: Sequence[Embedding]) -> tuple[Embedding, tuple[int, ...]]:

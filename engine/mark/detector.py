@@ -19,7 +19,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.mark.pattern import (
-    PAYLOAD_BYTES,
     REFERENCE_HEIGHT,
     SHIFT,
     SYMBOLS,
@@ -280,7 +279,7 @@ def _list_decode(order: NDArray[np.intp], values: NDArray[np.float64]) -> bytes 
         seen.add(ranks)
         data = from_symbols(tuple(int(order[i, rank]) for i, rank in enumerate(ranks)))
         if data is not None:
-            return data[:PAYLOAD_BYTES]
+            return data
         for i, rank in enumerate(ranks):
             if rank + 1 < order.shape[1]:
                 worse = (*ranks[:i], rank + 1, *ranks[i + 1 :])

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import secrets
 from pathlib import Path
 
-from engine.folders import private_folder
+from engine.folders import write_private
 
 _BITS = 24
 
@@ -31,13 +32,6 @@ def install_id(home: Path) -> int:
 def reset_install_id(home: Path) -> int:
     """Draw a new id, so that later pictures can't be linked to earlier ones."""
     drawn = secrets.randbits(_BITS)
-    path = home / "watermark.json"
-    try:
-        private_folder(home)
-        part = path.with_suffix(".part")
-        part.write_text(json.dumps({"install": drawn}), encoding="utf-8")
-        part.chmod(0o600)
-        part.replace(path)
-    except OSError:
-        return drawn
+    with contextlib.suppress(OSError):
+        write_private(home / "watermark.json", json.dumps({"install": drawn}).encode())
     return drawn

@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from engine.errors import InputError
-from engine.folders import private_folder
+from engine.folders import write_private
 
 _VALID = datetime.timedelta(days=10 * 365)
 
@@ -47,10 +47,8 @@ def local_signing_key(home: Path) -> SigningKey:
     chain, key, root = folder / "chain.pem", folder / "key.pem", folder / "root.pem"
     if not all(path.is_file() for path in (chain, key, root)):
         made = _make()
-        private_folder(folder)
         for path, data in ((root, made.root), (chain, made.chain), (key, made.key)):
-            path.write_bytes(data)
-            path.chmod(0o600)
+            write_private(path, data)
     return SigningKey(chain.read_bytes(), key.read_bytes(), root.read_bytes())
 
 

@@ -115,7 +115,7 @@ class Tracker:
             self._tracks, self._rota, self._doubts = [], Rota(), {}
         if self.quality is not None:
             self._landmarker.fast = self.quality.fast_landmarks
-        time = seconds(frame)
+        time = frame.seconds
         for track in self._tracks:
             track.follow(frame.image, self._before, time, self._options.carry_seconds)
         lost = [track for track in self._tracks if track.lost]
@@ -228,8 +228,3 @@ class Tracker:
 def _box(box: NDArray[np.float32]) -> Box:
     x0, y0, x1, y1 = map(float, box)
     return x0, y0, x1, y1
-
-
-def seconds(frame: Frame) -> float:
-    """The frame's time: in its clip, or when it was captured."""
-    return frame.pts if frame.pts is not None else frame.captured_ns * 1e-9

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -16,16 +14,6 @@ from tests.integration.conftest import Kawari
 
 pytestmark = pytest.mark.shared
 PORTRAIT = portrait_path()
-
-
-@pytest.fixture(scope="module")
-def standins(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("standins")
-    script = shared / "prototypes" / "make_standins.py"
-    subprocess.run(
-        [sys.executable, str(script), str(folder), "--set", "tiny"], check=True, capture_output=True
-    )
-    return folder / "tiny"
 
 
 def bring(kawari: Kawari, standins: Path) -> None:
