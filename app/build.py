@@ -13,12 +13,12 @@ from engine.events import Report, silent
 
 if TYPE_CHECKING:
     from engine.content.gate import PhotoGate
-    from engine.dispatch import Route
     from engine.identity.consent import ConsentStore
+    from engine.live.dispatch import Route
+    from engine.live.session import Session
     from engine.mark.credentials import Credentials
     from engine.mark.marker import Marker
     from engine.pipeline import Pipeline
-    from engine.session import Session
     from engine.sinks.base import Sink
     from engine.sinks.browser import BrowserSink
     from engine.sources.base import Source
@@ -74,8 +74,8 @@ def make_session(
     from app.event_log import EventLog
     from engine.buffers import Policy
     from engine.content.watch import ContentWatch
-    from engine.dispatch import Route
-    from engine.session import Session
+    from engine.live.dispatch import Route
+    from engine.live.session import Session
 
     if hasattr(swapper, "limit_s"):
         swapper.limit_s = config.delay.hard_ms / 1e3
@@ -112,7 +112,7 @@ def make_pipeline(
 
 def make_virtual_camera(name: str, swapper: str, *, backend: str | None = None) -> Route:
     """The virtual camera of that name, "" for the one to be had; reopened if it fails."""
-    from engine.dispatch import Route
+    from engine.live.dispatch import Route
     from engine.sinks.virtual_camera import VirtualCamera
 
     return Route(VirtualCamera(name or None, card=_marked_card(swapper), backend=backend), restart=True)
@@ -128,7 +128,7 @@ def make_browser(swapper: str) -> BrowserSink:
 def make_recorder(path: Path, swapper: str) -> Route:
     """A recorder to a file; a slow disk costs pictures in the file, never in the stream."""
     from engine.buffers import Policy
-    from engine.dispatch import Route
+    from engine.live.dispatch import Route
     from engine.sinks.recorder import Recorder
 
     return Route(Recorder(path, finish=credentials(swapper).attach), Policy.DROP_NEW, _RECORDER_QUEUE)

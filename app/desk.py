@@ -13,12 +13,12 @@ from app.options import CameraConfig
 from app.server.desk import Choice
 from engine.config import GuardConfig, GuardPolicy, SessionConfig
 from engine.errors import InputError, UsageError
-from engine.stats import Stats
+from engine.live.stats import Stats
 
 if TYPE_CHECKING:
-    from engine.dispatch import Route
     from engine.events import Event
-    from engine.session import Session
+    from engine.live.dispatch import Route
+    from engine.live.session import Session
     from engine.sinks.base import Sink
     from engine.swap.base import Swapper
 

@@ -19,7 +19,7 @@ from engine.config import DelayConfig, GuardConfig, GuardPolicy, SessionConfig
 from engine.errors import UsageError
 
 if TYPE_CHECKING:
-    from engine.dispatch import Route
+    from engine.live.dispatch import Route
     from engine.swap.base import Swapper
 
 
@@ -81,7 +81,7 @@ def _plugs(args: argparse.Namespace, swapper: str) -> list[Plug]:
     record = _recordings(args.record)
 
     def make_vmc() -> Route:
-        from engine.dispatch import Route
+        from engine.live.dispatch import Route
         from engine.sinks.vmc import VmcSink
 
         return Route(VmcSink(*(args.vmc or ())), restart=True)

@@ -22,11 +22,11 @@ if TYPE_CHECKING:
         SwapConfig,
         Who,
     )
-    from engine.dispatch import Route
     from engine.events import Event
-    from engine.session import Session
-    from engine.state import FinishReason, State
-    from engine.stats import Stats
+    from engine.live.dispatch import Route
+    from engine.live.session import Session
+    from engine.live.state import FinishReason, State
+    from engine.live.stats import Stats
 
 _LAZY = {
     "buffers": ("Policy",),
@@ -39,11 +39,11 @@ _LAZY = {
         "SwapConfig",
         "Who",
     ),
-    "dispatch": ("Route",),
+    "live.dispatch": ("Route",),
     "events": ("Event",),
-    "session": ("Session",),
-    "state": ("FinishReason", "State"),
-    "stats": ("Stats",),
+    "live.session": ("Session",),
+    "live.state": ("FinishReason", "State"),
+    "live.stats": ("Stats",),
 }
 
 __all__ = [

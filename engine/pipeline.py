@@ -16,9 +16,9 @@ from engine.blend.modes import Paster
 from engine.blend.paste import paste
 from engine.cards import Cards
 from engine.config import GuardConfig
-from engine.curtain import Curtain
 from engine.events import Report, silent
-from engine.guard import Evidence, Guard, Verdict
+from engine.guard.curtain import Curtain
+from engine.guard.guard import Evidence, Guard, Verdict
 from engine.quality import LADDER, Quality
 from engine.swap.base import Swapper
 from engine.swapping import Swapping, give_quality

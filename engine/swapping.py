@@ -8,7 +8,7 @@ from typing import Any
 
 from engine.blend.modes import Paster
 from engine.blend.paste import paste
-from engine.proof import replaced
+from engine.guard.proof import replaced
 from engine.quality import Quality
 from engine.swap.base import FaceSwap, Swapper
 from engine.types import Face, Image
@@ -68,7 +68,7 @@ class Swapping:
             lap: called when a stage ("swap", "blend") is done.
 
         Returns:
-            True if the face was really replaced, see `engine.proof`.
+            True if the face was really replaced, see `engine.guard.proof`.
         """
         swap = self._follow(face.id, identity, now_s)
         give_quality(swap, quality)

@@ -7,12 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from engine.config import DelayConfig, GuardConfig, GuardPolicy, HealthConfig, SessionConfig, SwapConfig, Who
-from engine.dispatch import Route
 from engine.errors import DeviceError
+from engine.live.dispatch import Route
+from engine.live.session import Session
+from engine.live.state import FinishReason, State
 from engine.pipeline import Pipeline
-from engine.session import Session
 from engine.sources.base import SourceInfo
-from engine.state import FinishReason, State
 from engine.types import Face, Frame, Image, Output, Shown
 from tests.scripted import Person, Script, ScriptedMarker, ScriptedSwapper, ScriptedTracker, World, shows
 from tests.simulation import SimThreads

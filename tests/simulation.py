@@ -14,7 +14,7 @@ from greenlet import getcurrent, greenlet
 
 
 class SimLoop:
-    """Stands in for `engine.threads.Loop`."""
+    """Stands in for `engine.live.threads.Loop`."""
 
     def __init__(self, threads: SimThreads, name: str, step: Callable[[], bool]) -> None:
         self.name = name
@@ -51,7 +51,7 @@ class SimLoop:
 
 
 class SimThreads:
-    """Stands in for `engine.threads.RealThreads`."""
+    """Stands in for `engine.live.threads.RealThreads`."""
 
     poll_s = 0.0
 

@@ -29,7 +29,7 @@ from app.bench.report import Report, Value
 from engine.align import five_points
 from engine.blend.paste import paste
 from engine.catalog.entry import read_catalogue
-from engine.proof import replaced
+from engine.guard.proof import replaced
 from engine.swap.neural.mask import box_mask
 from engine.swap.neural.swapper import NeuralFaceSwap, NeuralIdentity, NeuralSwapper
 from engine.track.topology import CANONICAL, LEFT_EYE, RIGHT_EYE

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from engine.errors import KawariError
 
 if TYPE_CHECKING:
-    from engine.session import Session
+    from engine.live.session import Session
     from engine.sources.base import Source
 
 STOP_S = 60
@@ -121,7 +121,7 @@ def run_session(options: StreamOptions) -> StreamResult:
     from app.bench.arrivals import NotingSink
     from app.bench.making import maker, marker
     from engine.config import SessionConfig
-    from engine.session import Session
+    from engine.live.session import Session
 
     made = maker()
     sink = NotingSink(round(options.seconds * (options.fps + 30)) + 100)

@@ -20,13 +20,13 @@ from engine.sinks.preview import PreviewSink
 from engine.types import Output
 
 if TYPE_CHECKING:
-    from engine.dispatch import Route
     from engine.events import Event
     from engine.identity.library import IdentityLibrary
     from engine.identity.photo import SourcePhoto
-    from engine.session import Session
+    from engine.live.dispatch import Route
+    from engine.live.session import Session
+    from engine.live.stats import Stats
     from engine.sinks.base import Sink
-    from engine.stats import Stats
     from engine.swap.base import Swapper
 
 

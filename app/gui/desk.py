@@ -22,7 +22,7 @@ from app.gui.sidebar import Sidebar
 from app.server.desk import Choice
 from engine.config import GuardPolicy
 from engine.errors import DeviceError, InputError, UsageError
-from engine.stats import Stats
+from engine.live.stats import Stats
 
 if TYPE_CHECKING:
     from engine.events import Event

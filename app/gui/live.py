@@ -17,8 +17,8 @@ from app.options import OutputConfig
 from engine.types import Output, Shown
 
 if TYPE_CHECKING:
-    from engine.dispatch import Route
     from engine.events import Event
+    from engine.live.dispatch import Route
     from engine.sinks.base import Sink
 
 _FIGURES_MS = 500

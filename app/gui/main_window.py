@@ -25,7 +25,7 @@ from app.gui.status_bar import StatusBar
 from engine.config import GuardConfig, GuardPolicy, SessionConfig
 from engine.errors import UsageError
 from engine.identity.library import IdentityLibrary
-from engine.stats import Stats
+from engine.live.stats import Stats
 
 _TWICE_MS = 700
 _SETTLE_MS = 300

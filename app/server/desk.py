@@ -8,7 +8,7 @@ from typing import Protocol
 
 from engine.config import GuardPolicy
 from engine.events import Event
-from engine.stats import Stats
+from engine.live.stats import Stats
 
 
 @dataclass(frozen=True, slots=True)

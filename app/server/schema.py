@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from app.server.desk import Choice
 from engine.config import GuardPolicy
-from engine.stats import Stats
+from engine.live.stats import Stats
 
 Strength = Annotated[float, Field(ge=0, le=1, description="How far the face's shape goes to the source's.")]
 

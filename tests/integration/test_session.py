@@ -9,11 +9,11 @@ import pytest
 
 from engine.buffers import Policy
 from engine.config import GuardConfig, GuardPolicy, HealthConfig, SessionConfig, SwapConfig, Who
-from engine.dispatch import Route
 from engine.errors import DeviceError, UsageError
+from engine.live.dispatch import Route
+from engine.live.session import Session
+from engine.live.state import FinishReason, State
 from engine.pipeline import Pipeline
-from engine.session import Session
-from engine.state import FinishReason, State
 from engine.types import Shown
 from tests.scripted import CheckingSink, Person, Script, World, WorldSource, pipeline_parts, shows
 

@@ -5,7 +5,7 @@ import random
 import pytest
 
 from engine.config import DelayConfig, GuardPolicy
-from engine.controller import Controller
+from engine.live.controller import Controller
 from engine.quality import LADDER
 from tests.drama import Drama
 from tests.scripted import ScriptedSwap, ScriptedSwapper

@@ -10,11 +10,11 @@ import pytest
 from engine.buffers import BoundedQueue, Policy, latest_frame
 from engine.cards import TEXTS, Cards, draw_card
 from engine.events import Event, EventBus
+from engine.live.metrics import Histogram, Rate
+from engine.live.state import ALLOWED, State, StateMachine
+from engine.live.watchdog import Backoff, Limit
 from engine.log import JsonLog
-from engine.metrics import Histogram, Rate
 from engine.sources.paced import PacedSource
-from engine.state import ALLOWED, State, StateMachine
-from engine.watchdog import Backoff, Limit
 
 
 @pytest.mark.parametrize("scale", [1e5, 1e7, 1e9])

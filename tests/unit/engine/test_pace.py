@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from engine.pace import LIMIT_NS, Pace
+from engine.live.pace import LIMIT_NS, Pace
 
 MS = 1_000_000
 

@@ -19,11 +19,11 @@ from engine.errors import ModelError
 from engine.events import Report
 from engine.identity.consent import Basis, ConsentStore
 from engine.identity.library import EMBEDDINGS, IdentityLibrary
+from engine.live.session import Session
 from engine.pipeline import Pipeline, Plan
 from engine.runtime.climb import OpenRung
 from engine.runtime.network import Network
 from engine.runtime.providers import Rung
-from engine.session import Session
 from engine.swap.fallback import FallbackSwapper
 from engine.swap.mesh import MeshSwapper
 from engine.swap.neural.opening import open_neural

@@ -16,7 +16,7 @@ from engine.catalog.entry import Contract, Kind, SourceInput, read_catalogue
 from engine.catalog.store import Store
 from engine.config import NeuralConfig
 from engine.errors import ModelError
-from engine.proof import replaced
+from engine.guard.proof import replaced
 from engine.quality import Quality
 from engine.swap.mesh import MeshSwapper
 from engine.swap.neural.boost import interleave, tiles

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from engine.buffers import Policy
-from engine.capture import describe
 from engine.config import HealthConfig
-from engine.delivery import Delivery, SinkStats
 from engine.errors import DeviceError
 from engine.events import Report
-from engine.outlet import Outlet
+from engine.live.capture import describe
+from engine.live.delivery import Delivery, SinkStats
+from engine.live.outlet import Outlet
+from engine.live.threads import Loop, Threads
+from engine.live.watchdog import Backoff, Limit
 from engine.sinks.base import Sink, StreamInfo
-from engine.threads import Loop, Threads
-from engine.watchdog import Backoff, Limit
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,8 @@ import numpy as np
 
 from engine.buffers import BoundedQueue
 from engine.errors import KawariError
+from engine.live.threads import Threads
 from engine.sources.base import Source, SourceInfo
-from engine.threads import Threads
 from engine.types import Frame
 
 _SAMPLES = 24

@@ -6,21 +6,21 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from engine.config import SessionConfig
-from engine.controller import Controller
-from engine.delivery import Delivery
-from engine.dispatch import Dispatch, Route
 from engine.errors import DeviceError
 from engine.events import Report
-from engine.outlet import Outlet
+from engine.live.controller import Controller
+from engine.live.delivery import Delivery
+from engine.live.dispatch import Dispatch, Route
+from engine.live.outlet import Outlet
+from engine.live.stats import Stats
+from engine.live.supply import SourceGiver, Supply
+from engine.live.threads import Threads
+from engine.live.work import Tally, Work
+from engine.live.workers import BuildPipeline, Workers
 from engine.pipeline import Pipeline, Plan
 from engine.sinks.base import StreamInfo
 from engine.sources.base import Source, SourceInfo
-from engine.stats import Stats
-from engine.supply import SourceGiver, Supply
-from engine.threads import Threads
 from engine.types import Frame, Output, Shown
-from engine.work import Tally, Work
-from engine.workers import BuildPipeline, Workers
 
 _START_S = 15.0
 """Longest time that opening the source, or all sinks, may take."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from engine.cards import Cards
 from engine.config import GuardConfig, GuardPolicy
-from engine.cover import cover_picture, cover_regions
-from engine.guard import Verdict
+from engine.guard.cover import cover_picture, cover_regions
+from engine.guard.guard import Verdict
 from engine.types import Image, Shown
 
 

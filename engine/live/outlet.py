@@ -6,8 +6,8 @@ import threading
 from collections.abc import Callable
 
 from engine.buffers import Policy
-from engine.delivery import Delivery
-from engine.metrics import Histogram, Rate
+from engine.live.delivery import Delivery
+from engine.live.metrics import Histogram, Rate
 from engine.types import Output
 
 Ticket = tuple[int, int]

@@ -3,7 +3,7 @@
 Threads (all daemons, all named): `kawari-capture` reads the source, `kawari-engine` makes pictures
 (or `kawari-track` and `kawari-swap` overlapped), `kawari-sink-NAME` feeds each sink,
 `kawari-watchdog` looks after them all, `kawari-events` calls listeners. The states are drawn in
-`engine.state.State`.
+`engine.live.state.State`.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from typing import Any, Self
 
 from engine.build import build_pipeline, choice_for
 from engine.config import GuardConfig, SessionConfig
-from engine.dispatch import Route
 from engine.errors import UsageError
 from engine.events import Event, EventBus
+from engine.live.dispatch import Route
+from engine.live.running import Running, raise_unless_open
+from engine.live.state import FinishReason, State, StateMachine
+from engine.live.stats import Stats
+from engine.live.supply import SourceGiver
+from engine.live.threads import Loop, RealThreads, Threads
+from engine.live.workers import BuildPipeline
 from engine.pipeline import Marker, Plan
-from engine.running import Running, raise_unless_open
 from engine.sinks.base import Sink
 from engine.sources.base import Source
-from engine.state import FinishReason, State, StateMachine
-from engine.stats import Stats
-from engine.supply import SourceGiver
 from engine.swap.base import Swapper
-from engine.threads import Loop, RealThreads, Threads
 from engine.track.choice import FaceChoice
 from engine.types import Image
-from engine.workers import BuildPipeline
 
 _TICK_S = 0.02
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from engine.delivery import SinkStats
-from engine.metrics import Percentiles
+from engine.live.delivery import SinkStats
+from engine.live.metrics import Percentiles
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,8 +15,8 @@ class Stats:
     """A session in figures, from its start to now.
 
     Attributes:
-        state: see `engine.state.State`.
-        reason: see `engine.state.FinishReason`; empty while it is not finished.
+        state: see `engine.live.state.State`.
+        reason: see `engine.live.state.FinishReason`; empty while it is not finished.
         seconds: since the start.
         frames_in: frames the present source delivered.
         frames_out: pictures that left, cards not counted.

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from engine.capture import describe
 from engine.config import SessionConfig
 from engine.errors import ModelError
 from engine.events import Report
+from engine.live.capture import describe
+from engine.live.threads import Loop, Threads
+from engine.live.watchdog import Backoff, Limit
+from engine.live.work import Work
 from engine.pipeline import Pipeline, Plan
-from engine.threads import Loop, Threads
-from engine.watchdog import Backoff, Limit
-from engine.work import Work
 
 BuildPipeline = Callable[[Plan, Report], Pipeline]
 """Makes a pipeline with a plan to begin with and a taker of events; warms its models up."""

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from engine.buffers import BoundedQueue, Policy
 from engine.errors import DeviceError
-from engine.metrics import Histogram, Percentiles, Rate
-from engine.pace import Pace
+from engine.live.metrics import Histogram, Percentiles, Rate
+from engine.live.pace import Pace
+from engine.live.threads import Threads
 from engine.sinks.base import Sink, StreamInfo
-from engine.threads import Threads
 from engine.types import Output
 
 _FAULTS = 10

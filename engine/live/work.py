@@ -7,14 +7,14 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from engine.buffers import BoundedQueue, Policy
-from engine.capture import Captured
 from engine.config import DelayConfig
-from engine.controller import Controller
 from engine.events import Report
-from engine.metrics import Histogram
-from engine.outlet import Outlet
+from engine.live.capture import Captured
+from engine.live.controller import Controller
+from engine.live.metrics import Histogram
+from engine.live.outlet import Outlet
+from engine.live.threads import Threads
 from engine.pipeline import Pipeline, Sight
-from engine.threads import Threads
 from engine.types import Output
 
 
@@ -54,7 +54,7 @@ class Work:
         pipeline: used by nobody else.
         frames: where captured frames come from.
         outlet: where outputs go.
-        number: the second half of this worker's tickets, see `engine.outlet.Ticket`.
+        number: the second half of this worker's tickets, see `engine.live.outlet.Ticket`.
         delay: the budget.
         controller: told each delay, asked for the quality.
         live: late frames may be dropped.

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from engine.buffers import BoundedQueue, Policy, latest_frame
-from engine.capture import Capture, Captured, describe
 from engine.config import HealthConfig
 from engine.errors import DeviceError
 from engine.events import Report
+from engine.live.capture import Capture, Captured, describe
+from engine.live.threads import Loop, Threads
+from engine.live.watchdog import Backoff
 from engine.sources.base import Source, SourceInfo
-from engine.threads import Loop, Threads
-from engine.watchdog import Backoff
 
 SourceGiver = Callable[[], Source]
 _FILE_QUEUE = 4
