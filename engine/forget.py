@@ -6,6 +6,8 @@ import shutil
 from pathlib import Path
 
 from engine.errors import DeviceError
+from engine.keystore import FOLDER as KEYS
+from engine.keystore import KeyStore
 
 KEPT = (
     "identities",
@@ -17,17 +19,21 @@ KEPT = (
     "settings.json.bad",
     "watermark.json",
     "server-token",
+    KEYS,
 )
 """All that Kawari writes into its folder (`engine.folders.home`)."""
 
 
-def forget_everything(home: Path) -> tuple[str, ...]:
+def forget_everything(home: Path, keys: KeyStore | None = None) -> tuple[str, ...]:
     """Remove consent records, prepared identities, settings, logs, keys, models, and the folder.
+
+    Keys that are in the system's key store go, too; where it can't be opened, all else is removed first.
 
     Only what Kawari itself writes is removed, so that a wrong folder costs nothing.
 
     Args:
         home: Kawari's folder.
+        keys: its secrets; made when not given.
 
     Returns:
         Names of other files in the folder, which stay; empty if the folder is gone.
@@ -37,9 +43,13 @@ def forget_everything(home: Path) -> tuple[str, ...]:
     """
     if not home.is_dir():
         return ()
+    keys = keys or KeyStore(home)
     try:
         for name in KEPT:
             path = home / name
+            if name == KEYS:
+                for key in keys.names():
+                    keys.delete(key)
             if path.is_dir() and not path.is_symlink():
                 shutil.rmtree(path)
             else:

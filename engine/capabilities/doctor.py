@@ -15,6 +15,7 @@ PROBES: Mapping[str, Callable[[], list[Probe]]] = {
     "packages": system.packages,
     "embedded models": system.embedded_models,
     "data folder": system.data_folder,
+    "key store": system.key_store,
     "screen": system.screen,
     "camera": media.cameras,
     "virtual camera": media.virtual_cameras,

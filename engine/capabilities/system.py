@@ -14,6 +14,7 @@ import models
 from engine import folders
 from engine.capabilities.probe import Probe, State
 from engine.errors import ModelError
+from engine.keystore import KeyStore
 
 _INSTALL = "Install Kawari again with its dependencies"
 _MIN_FREE = 1 << 30
@@ -34,6 +35,7 @@ _PACKAGES = {
     "tqdm": ("tqdm",),
     "requests": ("requests",),
     "cryptography": ("cryptography",),
+    "keyring": ("keyring",),
 }
 
 
@@ -87,6 +89,16 @@ def data_folder() -> list[Probe]:
     if free < _MIN_FREE:
         return [Probe("data folder", State.WARNING, detail, "Free some space on that disk")]
     return [Probe("data folder", State.OK, detail)]
+
+
+def key_store() -> list[Probe]:
+    """Is there a key store, so that faces and private keys can be kept encrypted? Opens nothing."""
+    found = KeyStore(folders.home()).available()
+    if found.system:
+        return [Probe("key store", State.OK, found.detail, optional=True)]
+    detail = f"{found.detail}; prepared faces and keys are kept unencrypted, in files that only you can read"
+    remedy = "Log in to a desktop (on Linux one with Secret Service, such as GNOME Keyring or KWallet)"
+    return [Probe("key store", State.WARNING, detail, remedy, optional=True)]
 
 
 def screen() -> list[Probe]:

@@ -123,4 +123,4 @@ def test_screen(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_probe_names_are_stable() -> None:
-    assert list(PROBES)[:2] == ["python", "packages"] and len(PROBES) == 15
+    assert list(PROBES)[:2] == ["python", "packages"] and len(PROBES) == 16
