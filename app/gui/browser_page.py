@@ -10,7 +10,7 @@ from PySide6.QtGui import QGuiApplication
 
 from app.gui.bridge import Bridge
 from app.gui.desk import WindowDesk
-from app.gui.output_panel import OutputPanel
+from app.gui.page_panel import PagePanel
 
 if TYPE_CHECKING:
     from app.server.server import ControlServer
@@ -28,24 +28,25 @@ class BrowserPage(QObject):
     failed = Signal(object)
 
     def __init__(
-        self, bridge: Bridge, outputs: OutputPanel, desk: Callable[[], WindowDesk], port: int, parent: QObject
+        self, bridge: Bridge, panel: PagePanel, desk: Callable[[], WindowDesk], port: int, parent: QObject
     ) -> None:
         super().__init__(parent)
-        self._bridge, self._outputs, self._make_desk, self._port = bridge, outputs, desk, port
+        self._bridge, self._panel, self._make_desk, self._port = bridge, panel, desk, port
         self._server: ControlServer | None = None
         self._sink: BrowserSink | None = None
-        outputs.browser_switched.connect(self._switch)
-        outputs.address_wanted.connect(self._copy)
+        panel.browser_switched.connect(self._switch)
+        panel.address_wanted.connect(self._copy)
         bridge.started.connect(self._feed)
 
     def restore(self) -> None:
         """Serve if the settings say so."""
-        if self._outputs.browser.isChecked():
+        if self._panel.browser.isChecked():
             self._switch(True)
 
     def close(self) -> None:
         """Serve no longer."""
         server, self._server, self._sink = self._server, None, None
+        self._panel.set_address("")
         if server is not None:
             server.stop()
 
@@ -65,9 +66,10 @@ class BrowserPage(QObject):
             self._server.start()
         except Exception as error:  # noqa: BLE001 - shown in the window
             self.close()
-            self._outputs.set_browser(False)
+            self._panel.set_browser(False)
             self.failed.emit(error)
             return
+        self._panel.set_address(self._server.address)
         self._feed()
 
     def _feed(self) -> None:

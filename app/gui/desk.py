@@ -56,7 +56,7 @@ class WindowDesk(QObject):
     @property
     def guard(self) -> GuardPolicy:
         """See `Desk`."""
-        return self._ask(self._panels.swap.guard_policy)
+        return self._ask(lambda: self._panels.guard.config().policy)
 
     def stats(self) -> Stats:
         """See `Desk`."""
@@ -97,7 +97,7 @@ class WindowDesk(QObject):
 
     def set_guard(self, policy: GuardPolicy) -> None:
         """See `Desk`."""
-        self._ask(lambda: self._panels.swap.set_policy(policy))
+        self._ask(lambda: self._panels.guard.set_policy(policy))
 
     def faces(self) -> list[Choice]:
         """See `Desk`: the one face of the window."""

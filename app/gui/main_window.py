@@ -22,6 +22,7 @@ from app.gui.sidebar import Sidebar
 from app.gui.sources import Sources
 from app.gui.stage import Stage
 from app.gui.status_bar import StatusBar
+from app.options import OutputConfig
 from engine.config import GuardConfig, GuardPolicy, SessionConfig
 from engine.errors import UsageError
 from engine.identity.library import IdentityLibrary
@@ -65,9 +66,7 @@ class MainWindow(QMainWindow):
             self.bridge, self._request, self._settings.output,
             self.stage, self.controls, self.status, panels.output, self,
         )  # fmt: skip
-        self.page = BrowserPage(
-            self.bridge, panels.output, self._desk, self._settings.output.server_port, self
-        )
+        self.page = BrowserPage(self.bridge, panels.page, self._desk, self._settings.output.server_port, self)
         self._connect()
         for note in notes:
             self.stage.banners.show_message("info", note)
@@ -104,7 +103,7 @@ class MainWindow(QMainWindow):
         panels.swap.swapper_changed.connect(self._swapper_changed)
         panels.swap.strength_changed.connect(self.bridge.set_strength)
         panels.swap.who_changed.connect(self.bridge.set_who)
-        panels.swap.policy_changed.connect(self._policy_changed)
+        panels.guard.changed.connect(self._guard_changed)
         panels.camera.refresh_wanted.connect(self.find_cameras)
         panels.camera.changed.connect(self._camera_changed)
         QShortcut(QKeySequence(Qt.Key.Key_F12), self, self.live.toggle_panic)
@@ -128,17 +127,14 @@ class MainWindow(QMainWindow):
         panels = self.sidebar
         config = SessionConfig(
             swap=panels.swap.swap_config(),
-            guard=self._guard(panels.swap.guard_policy()),
+            guard=panels.guard.config(),
             delay=self._settings.delay,
         )
-        return Request(config, panels.camera.config(), self.sources.photos, panels.output.badge.isChecked())
+        return Request(config, panels.camera.config(), self.sources.photos, panels.badge.badge.isChecked())
 
-    def _policy_changed(self, policy: GuardPolicy) -> None:
-        self.live.pass_through = policy is GuardPolicy.PASS
-        self.bridge.set_guard(self._guard(policy))
-
-    def _guard(self, policy: GuardPolicy) -> GuardConfig:
-        return replace(self._settings.guard, policy=policy)
+    def _guard_changed(self, guard: GuardConfig) -> None:
+        self.live.pass_through = guard.policy is GuardPolicy.PASS
+        self.bridge.set_guard(guard)
 
     def _camera_changed(self) -> None:
         self._tell_camera()
@@ -233,14 +229,19 @@ class MainWindow(QMainWindow):
         panels, size = self.sidebar, self.normalGeometry().size()
         return Settings(
             swap=panels.swap.swap_config(),
-            guard=self._guard(panels.swap.guard_policy()),
+            guard=panels.guard.config(),
             neural=self._settings.neural,
             delay=self._settings.delay,
             camera=panels.camera.stored_config(),
-            output=panels.output.config(self._settings.output),
+            output=self._output_config(),
             window=WindowConfig(size.width(), size.height(), self.isMaximized()),
             sources=self.sources.remembered,
         )
+
+    def _output_config(self) -> OutputConfig:
+        panels = self.sidebar
+        config = panels.output.config(self._settings.output)
+        return replace(config, browser=panels.page.browser.isChecked(), badge=panels.badge.badge.isChecked())
 
     def _warm_up(self) -> None:
         self.find_cameras()

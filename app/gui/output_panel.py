@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from PySide6.QtCore import QSignalBlocker, Signal
-from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QMessageBox, QPushButton, QWidget
+from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QPushButton, QWidget
 
 from app.gui import theme
 from app.gui.widgets import Card, label
@@ -17,8 +17,6 @@ class OutputPanel(Card):
 
     virtual_camera_switched = Signal(bool)
     record_switched = Signal(bool)
-    browser_switched = Signal(bool)
-    address_wanted = Signal()
 
     def __init__(self, config: OutputConfig, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -32,42 +30,17 @@ class OutputPanel(Card):
         theme.set_button_icon(self.record, "record", "danger")
         self.record.setCheckable(True)
         self.record.setEnabled(False)
-        self.browser = QCheckBox(self.tr("&Browser page, control"))
-        self.browser.setChecked(config.browser)
-        self.browser.setToolTip(
-            self.tr("A page for OBS's Browser source, and control by decks and scripts; this computer only")
-        )
-        self.address = QPushButton(self.tr("Copy &address"))
-        self.address.setToolTip(self.tr("The page's address with its secret token: whoever has it sees you"))
-        self.address.setEnabled(config.browser)
-        self.badge = QCheckBox(self.tr("Visible “AI” &mark"))
-        self.badge.setChecked(config.badge)
-        self.badge.setToolTip(self.tr("Viewers have a right to know. Takes effect at the next start."))
         row = QHBoxLayout()
         row.addWidget(self.virtual_camera, 1)
         row.addWidget(self.record)
         self.body.addLayout(row)
         self.body.addWidget(self.detail)
-        page = QHBoxLayout()
-        page.addWidget(self.browser, 1)
-        page.addWidget(self.address)
-        self.body.addLayout(page)
-        self.body.addWidget(self.badge)
         self.virtual_camera.toggled.connect(self.virtual_camera_switched)
         self.record.toggled.connect(self.record_switched)
-        self.browser.toggled.connect(self.address.setEnabled)
-        self.browser.toggled.connect(self.browser_switched)
-        self.address.clicked.connect(self.address_wanted)
-        self.badge.clicked.connect(self._badge_switched)
 
     def config(self, before: OutputConfig) -> OutputConfig:
         """What is chosen; the rest as before."""
-        return replace(
-            before,
-            virtual_camera=self.virtual_camera.isChecked(),
-            browser=self.browser.isChecked(),
-            badge=self.badge.isChecked(),
-        )
+        return replace(before, virtual_camera=self.virtual_camera.isChecked())
 
     def set_running(self, running: bool) -> None:
         """Only a running engine can be recorded."""
@@ -85,26 +58,6 @@ class OutputPanel(Card):
         """Show whether the virtual camera is on, without switching it."""
         with QSignalBlocker(self.virtual_camera):
             self.virtual_camera.setChecked(on)
-
-    def set_browser(self, on: bool) -> None:
-        """Show whether the page is served, without switching it."""
-        with QSignalBlocker(self.browser):
-            self.browser.setChecked(on)
-        self.address.setEnabled(on)
-
-    def _badge_switched(self, on: bool) -> None:
-        if on:
-            return
-        answer = QMessageBox.question(
-            self,
-            self.tr("Do without the visible mark?"),
-            self.tr(
-                "Viewers have a right to know that a picture is synthetic; in the European Union article 50 "
-                "of the AI Act makes saying so a duty. Without the mark you have to tell them yourself. The "
-                "invisible watermark stays."
-            ),
-        )
-        self.badge.setChecked(answer != QMessageBox.StandardButton.Yes)
 
     def set_detail(self, text: str) -> None:
         """One line about the outputs."""

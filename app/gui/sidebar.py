@@ -1,38 +1,61 @@
-"""The panels at the right of the picture, scrolling where the window is low."""
+"""The panels at the right of the picture, a tab for each purpose; a tab scrolls where the window is low."""
 
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtGui import QKeySequence, QShortcut
+from PySide6.QtWidgets import QFrame, QScrollArea, QTabWidget, QVBoxLayout, QWidget
 
+from app.gui.badge_panel import BadgePanel
 from app.gui.camera_panel import CameraPanel
+from app.gui.guard_panel import GuardPanel
 from app.gui.output_panel import OutputPanel
+from app.gui.page_panel import PagePanel
 from app.gui.settings import Settings
 from app.gui.source_panel import SourcePanel
 from app.gui.swap_panel import SwapPanel
 
-_WIDTH = 348
+_WIDTH = 352
 
 
-class Sidebar(QScrollArea):
-    """Face, camera, swap, outputs."""
+class Sidebar(QTabWidget):
+    """Swap (face, camera, how), outputs, safety; Ctrl+1, 2 … go to a tab."""
 
     def __init__(self, settings: Settings, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setWidgetResizable(True)
         self.setFixedWidth(_WIDTH)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setDocumentMode(True)
+        self.tabBar().setDrawBase(False)
+        self.tabBar().setExpanding(True)
+        self.tabBar().setUsesScrollButtons(False)
+        self.setAccessibleName(self.tr("Settings"))
         self.source = SourcePanel()
         self.camera = CameraPanel(settings.camera)
-        self.swap = SwapPanel(settings.swap, settings.guard)
+        self.swap = SwapPanel(settings.swap)
         self.output = OutputPanel(settings.output)
+        self.page = PagePanel(settings.output)
+        self.guard = GuardPanel(settings.guard)
+        self.badge = BadgePanel(settings.output)
+        self._add(self.tr("Swap"), self.source, self.camera, self.swap)
+        self._add(self.tr("Outputs"), self.output, self.page)
+        self._add(self.tr("Safety"), self.guard, self.badge)
+
+    def _add(self, title: str, *panels: QWidget) -> None:
         inside = QWidget()
         inside.setObjectName("sidebar")
         rows = QVBoxLayout(inside)
         rows.setContentsMargins(0, 0, 6, 0)
         rows.setSpacing(10)
-        for panel in (self.source, self.camera, self.swap, self.output):
+        for panel in panels:
             rows.addWidget(panel)
         rows.addStretch(1)
-        self.setWidget(inside)
+        page = QScrollArea()
+        page.setFrameShape(QFrame.Shape.NoFrame)
+        page.setWidgetResizable(True)
+        page.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        page.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # its panels have it
+        page.setWidget(inside)
+        at = self.addTab(page, title)
+        key = QKeySequence(f"Ctrl+{at + 1}")
+        QShortcut(key, self, lambda: self.setCurrentIndex(at))
+        self.setTabToolTip(at, key.toString(QKeySequence.SequenceFormat.NativeText))

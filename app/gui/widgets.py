@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QSizePolicy, QVBoxLayout, QWidget
 
+from engine.config import settings_of
+
 
 class Card(QFrame):
     """A titled panel of the sidebar; `body` is where its contents go, `header` has room for buttons."""
@@ -59,3 +61,9 @@ def restyle(widget: QWidget, name: str, value: object) -> None:
     widget.style().unpolish(widget)
     widget.style().polish(widget)
     widget.update()
+
+
+def help_of(kind: type, name: str) -> str:
+    """What the declaration of a setting says of it, as a sentence's beginning."""
+    text = next(one for one in settings_of(kind) if one.name == name).help
+    return text[:1].upper() + text[1:]

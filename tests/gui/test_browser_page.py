@@ -10,7 +10,6 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 import requests
-from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from pytestqt.qtbot import QtBot
 
@@ -63,8 +62,9 @@ def window(qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
 
 @pytest.fixture
 def outside(window: MainWindow, qtbot: QtBot) -> Iterator[Outside]:
-    window.sidebar.output.browser.setChecked(True)
-    qtbot.mouseClick(window.sidebar.output.address, Qt.MouseButton.LeftButton)
+    page = window.sidebar.page
+    page.browser.click()
+    page.copy.click()
     made = Outside(qtbot, QGuiApplication.clipboard().text())
     yield made
     made.close()
@@ -72,8 +72,8 @@ def outside(window: MainWindow, qtbot: QtBot) -> Iterator[Outside]:
 
 def test_it_is_off_until_it_is_switched_on(window: MainWindow) -> None:
     assert not OutputConfig().browser
-    assert not window.sidebar.output.browser.isChecked()
-    assert not window.sidebar.output.address.isEnabled()
+    assert not window.sidebar.page.browser.isChecked()
+    assert not window.sidebar.page.copy.isEnabled()
 
 
 def test_started_changed_and_stopped_from_outside(window: MainWindow, outside: Outside, qtbot: QtBot) -> None:
@@ -89,7 +89,7 @@ def test_started_changed_and_stopped_from_outside(window: MainWindow, outside: O
     outside("PUT", "/api/strength", {"strength": 0.3})
     assert panels.swap.strength.value() == 30
     assert outside("PUT", "/api/guard", {"policy": "card"})["guard"] == "card"
-    assert panels.swap.guard_policy() is GuardPolicy.CARD
+    assert panels.guard.config().policy is GuardPolicy.CARD
     outside("PUT", "/api/guard", {"policy": "pass"}, status=403)
     assert {"id": "demo", "name": "Demo camera", "on": True} in outside("GET", "/api/cameras")["choices"]
     recording = outside("PUT", "/api/outputs/recording", {"on": True})["choices"][1]
@@ -101,8 +101,15 @@ def test_started_changed_and_stopped_from_outside(window: MainWindow, outside: O
     outside("POST", "/api/panic", {"on": True}, status=409)
 
 
+def test_the_address_is_shown_without_its_secret(window: MainWindow, outside: Outside) -> None:
+    shown = window.sidebar.page.address.text()
+    assert shown == outside.page.partition("/?")[0]
+    assert "token" not in shown
+
+
 def test_switched_off_it_is_gone(window: MainWindow, outside: Outside) -> None:
-    window.sidebar.output.browser.setChecked(False)
+    window.sidebar.page.browser.setChecked(False)
+    assert window.sidebar.page.address.text() == ""
     with pytest.raises(requests.ConnectionError):
         requests.get(outside.page, timeout=5)
 

@@ -11,11 +11,13 @@ from PySide6.QtGui import QDropEvent, QPixmap
 from PySide6.QtWidgets import QMessageBox
 from pytestqt.qtbot import QtBot
 
+from app.gui.badge_panel import BadgePanel
 from app.gui.banner import BannerStack
 from app.gui.camera_panel import DEMO, CameraPanel
 from app.gui.consent_dialog import ConsentDialog
 from app.gui.controls import Controls
 from app.gui.face_chooser import FaceChooser
+from app.gui.guard_panel import GuardPanel
 from app.gui.output_panel import OutputPanel
 from app.gui.source_panel import SourcePanel
 from app.gui.stage import Stage
@@ -105,13 +107,12 @@ class TestCameraPanel:
 class TestSwapPanel:
     @pytest.fixture
     def panel(self, qtbot: QtBot) -> SwapPanel:
-        made = SwapPanel(SwapConfig(strength=0.4, who=Who.ALL), GuardConfig())
+        made = SwapPanel(SwapConfig(strength=0.4, who=Who.ALL))
         qtbot.addWidget(made)
         return made
 
     def test_shows_and_gives_the_settings(self, panel: SwapPanel) -> None:
         assert panel.swap_config() == SwapConfig("mesh", 0.4, Who.ALL)
-        assert panel.guard_policy() is GuardPolicy.HOLD
 
     def test_another_swapper_is_offered_chosen_and_kept(self, panel: SwapPanel, qtbot: QtBot) -> None:
         panel.offer([("inswapper_128", "inswapper 128"), ("simswap_256", "SimSwap 256")])
@@ -132,6 +133,8 @@ class TestSwapPanel:
             qtbot.keyClick(panel.strength, Qt.Key.Key_PageUp)
         assert changed.args == [pytest.approx(0.5)]
 
+
+class TestGuardPanel:
     @pytest.mark.parametrize(
         ("answer", "policy"),
         [
@@ -140,16 +143,18 @@ class TestSwapPanel:
         ],
     )
     def test_pass_through_is_asked_about(
-        self, panel: SwapPanel, monkeypatch: pytest.MonkeyPatch, answer: object, policy: GuardPolicy
+        self, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, answer: object, policy: GuardPolicy
     ) -> None:
         monkeypatch.setattr(QMessageBox, "warning", lambda *_: answer)
-        told: list[GuardPolicy] = []
-        panel.policy_changed.connect(told.append)
+        panel = GuardPanel(GuardConfig(hold_s=0.2))
+        qtbot.addWidget(panel)
+        told: list[GuardConfig] = []
+        panel.changed.connect(told.append)
         at = panel.policy.findData(GuardPolicy.PASS)
         panel.policy.setCurrentIndex(at)
         panel.policy.activated.emit(at)
-        assert panel.guard_policy() is policy
-        assert told == ([GuardPolicy.PASS] if policy is GuardPolicy.PASS else [])
+        assert panel.config() == GuardConfig(policy, hold_s=0.2)
+        assert [one.policy for one in told] == ([GuardPolicy.PASS] if policy is GuardPolicy.PASS else [])
 
 
 class TestControls:
@@ -190,6 +195,8 @@ class TestOutputPanel:
         panel.virtual_camera.click()
         assert asked == [True]
 
+
+class TestBadgePanel:
     @pytest.mark.parametrize(
         ("answer", "shown"), [(QMessageBox.StandardButton.Yes, False), (QMessageBox.StandardButton.No, True)]
     )
@@ -197,10 +204,10 @@ class TestOutputPanel:
         self, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, answer: object, shown: bool
     ) -> None:
         monkeypatch.setattr(QMessageBox, "question", lambda *_: answer)
-        panel = OutputPanel(OutputConfig())
+        panel = BadgePanel(OutputConfig())
         qtbot.addWidget(panel)
         panel.badge.click()
-        assert panel.config(OutputConfig()).badge is shown
+        assert panel.badge.isChecked() is shown
 
 
 class TestStatusBar:

@@ -12,7 +12,7 @@ import av
 import numpy as np
 import psutil
 import pytest
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QDialog
 from pytestqt.qtbot import QtBot
 
@@ -100,8 +100,7 @@ def test_settings_take_effect_while_it_runs(window: MainWindow, qtbot: QtBot) ->
     started(window, qtbot)
     panel = window.sidebar.swap
     panel.strength.setValue(0)
-    panel.policy.setCurrentIndex(panel.policy.findData(GuardPolicy.PIXELATE))
-    panel.policy.activated.emit(panel.policy.currentIndex())
+    window.sidebar.guard.set_policy(GuardPolicy.PIXELATE)
     panel.who.setCurrentIndex(1)
     panel.who.activated.emit(1)
     window.sidebar.camera.size_box.setCurrentText("640x480")
@@ -137,10 +136,10 @@ def test_closing_while_it_starts(window: MainWindow, qtbot: QtBot) -> None:
 def test_a_recording(window: MainWindow, qtbot: QtBot, tmp_path: Path) -> None:
     started(window, qtbot)
     with qtbot.waitSignal(window.bridge.sink_added, timeout=LONG_MS):
-        qtbot.mouseClick(window.sidebar.output.record, Qt.MouseButton.LeftButton)
+        window.sidebar.output.record.click()
     qtbot.waitUntil(lambda: any(p.stat().st_size > 1000 for p in tmp_path.glob("*.mp4")), timeout=LONG_MS)
     with qtbot.waitSignal(window.live.saved, timeout=LONG_MS) as saved:
-        qtbot.mouseClick(window.sidebar.output.record, Qt.MouseButton.LeftButton)
+        window.sidebar.output.record.click()
     with av.open(saved.args[0]) as container:
         assert sum(1 for _ in container.decode(video=0)) > 0
     assert window.stage.banners.banners()[0].level == "info"
@@ -151,7 +150,7 @@ def test_a_recording_is_finished_when_the_session_stops(
 ) -> None:
     started(window, qtbot)
     with qtbot.waitSignal(window.bridge.sink_added, timeout=LONG_MS):
-        qtbot.mouseClick(window.sidebar.output.record, Qt.MouseButton.LeftButton)
+        window.sidebar.output.record.click()
     qtbot.waitUntil(lambda: any(p.stat().st_size > 1000 for p in tmp_path.glob("*.mp4")), timeout=LONG_MS)
     with qtbot.waitSignal(window.live.saved, timeout=LONG_MS) as saved:
         stopped(window, qtbot)
@@ -164,7 +163,7 @@ def test_a_recording_is_finished_when_the_session_stops(
 def test_a_virtual_camera_that_is_not_there(window: MainWindow, qtbot: QtBot) -> None:
     started(window, qtbot)
     with qtbot.waitSignal(window.bridge.failed, timeout=LONG_MS):
-        qtbot.mouseClick(window.sidebar.output.virtual_camera, Qt.MouseButton.LeftButton, pos=QPoint(8, 8))
+        window.sidebar.output.virtual_camera.click()
     qtbot.waitUntil(lambda: not window.sidebar.output.virtual_camera.isChecked(), timeout=LONG_MS)
     assert window.stage.banners.banners()[0].remedy
     assert window.live.runs
