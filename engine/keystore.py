@@ -35,6 +35,10 @@ _NONE_HERE = "this system offers no key store to this program"
 ResultT = TypeVar("ResultT")
 
 
+class KeyLostError(DeviceError):
+    """A key was kept in the system's store, which does not have it any more."""
+
+
 class Vault(Protocol):
     """What is used of a `keyring` backend."""
 
@@ -87,7 +91,8 @@ class KeyStore:
         """The secret; None if none was ever kept under that name.
 
         Raises:
-            DeviceError: it is kept, but the system's store is locked, gone, or has lost it.
+            KeyLostError: it was kept, but the system's store has lost it.
+            DeviceError: the system's store is locked or gone.
         """
         note = self._read(name)
         if "secret" in note:
@@ -96,9 +101,9 @@ class KeyStore:
             return None
         text = self._with_vault(lambda vault: vault.get_password(_SERVICE, note["entry"]))
         if text is None:
-            raise DeviceError(
+            raise KeyLostError(
                 f"The system's key store has no longer the key “{name}”",
-                "What was encrypted with it is lost; bring the key or the photos again",
+                "What was encrypted with it is lost; set the key again",
             )
         return _decode(name, text)
 

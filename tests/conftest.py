@@ -16,6 +16,8 @@ ROOT = Path(__file__).resolve().parent.parent
 SHARED = Path(os.environ.get("KAWARI_SHARED", ROOT.parent / "shared"))
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+# Tests leave the key store of whoever runs them alone.
+os.environ["PYTHON_KEYRING_BACKEND"] = "keyring.backends.fail.Keyring"
 
 
 @pytest.fixture(scope="session")

@@ -16,7 +16,7 @@ from typing import Any, Self
 
 from engine.errors import DeviceError, InputError, RefusedError, UsageError
 from engine.folders import write_private
-from engine.identity.demo import demo_digest
+from engine.identity.demo import is_demo
 
 VERSION = 1
 """Of the records' format."""
@@ -164,7 +164,7 @@ class ConsentStore:
             RefusedError: there is none, or it has expired.
         """
         consent = self.find(digest)
-        if consent is None and _is_demo(digest):
+        if consent is None and is_demo(digest):
             return DEMO_CONSENT
         if consent is None:
             raise RefusedError("Nobody has said that this face may be used", _HOW)
@@ -206,10 +206,3 @@ DEMO_CONSENT = Consent(
     Basis.PUBLIC_DOMAIN, datetime(1993, 10, 1, tzinfo=UTC), "NASA", "Built-in demonstration"
 )
 """For the built-in source, made from a portrait that scikit-image ships (NASA, public domain)."""
-
-
-def _is_demo(digest: str) -> bool:
-    try:
-        return digest == demo_digest()
-    except (InputError, OSError):
-        return False

@@ -50,6 +50,14 @@ def demo_digest() -> str:
     return hashlib.sha256(f"{portrait} {_VERSION}".encode()).hexdigest()
 
 
+def is_demo(digest: str) -> bool:
+    """Whether it is the built-in source's."""
+    try:
+        return digest == demo_digest()
+    except (InputError, OSError):
+        return False
+
+
 def demo_photo(reader: PhotoReader | None = None) -> SourcePhoto:
     """The built-in source.
 

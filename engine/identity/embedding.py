@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,7 +15,9 @@ from numpy.typing import NDArray
 from engine.align import alignment, five_points
 from engine.catalog.entry import Contract
 from engine.folders import write_private
+from engine.identity.demo import is_demo
 from engine.identity.photo import SourcePhoto
+from engine.identity.seal import Seal, UnreadableError
 from engine.swap.neural.tensors import PictureInput
 from engine.types import Image, Points
 
@@ -59,11 +62,13 @@ class EmbeddingCache:
         folder: where they are kept between runs, readable by its owner only; None keeps them in
             memory alone.
         model: SHA-256 of the network: another network gives other vectors.
+        seal: encrypts them; None with no folder.
     """
 
-    def __init__(self, folder: Path | None, model: str) -> None:
+    def __init__(self, folder: Path | None, model: str, seal: Seal | None = None) -> None:
         self._folder = folder
         self._model = model
+        self._seal = seal
         self._known: dict[str, Embedding] = {}
 
     def get(self, photo: SourcePhoto, embedder: Embedder) -> Embedding:
@@ -92,8 +97,11 @@ class EmbeddingCache:
         if path is None:
             return None
         try:
-            return np.asarray(np.load(path, allow_pickle=False), np.float32)
-        except (OSError, ValueError):
+            data = path.read_bytes()
+            if self._seal is not None and not is_demo(digest):
+                data = self._seal.open(data, path.name)
+            return np.asarray(np.load(io.BytesIO(data), allow_pickle=False), np.float32)
+        except (OSError, ValueError, EOFError, UnreadableError):
             return None
 
     def _save(self, digest: str, embedding: Embedding) -> None:
@@ -102,7 +110,11 @@ class EmbeddingCache:
             return
         buffer = io.BytesIO()
         np.save(buffer, embedding)
-        write_private(path, buffer.getvalue())
+        data = buffer.getvalue()
+        with contextlib.suppress(UnreadableError):  # no key: it is made again next time
+            if self._seal is not None and not is_demo(digest):
+                data = self._seal.close(data, path.name)
+            write_private(path, data)
 
 
 def average(embeddings: Sequence[Embedding]) -> tuple[Embedding, tuple[int, ...]]:

@@ -7,7 +7,8 @@ Everything lies in one folder with rights 0700, each file 0600 (`engine.folders.
     prepared/<key>.npz              what a swapper made of them; may hold a face's texture
     embeddings/<photo>-<model>.npy  what a recognition network made of them, see `EmbeddingCache`
 
-Photos themselves are never copied.
+The last two are encrypted where the system has a key store, see `engine.identity.seal`. Photos
+themselves are never copied.
 """
 
 from __future__ import annotations
@@ -26,14 +27,17 @@ from typing import Any, TypeVar
 from engine.errors import DeviceError
 from engine.folders import home, write_private
 from engine.identity.consent import ConsentStore
+from engine.identity.demo import is_demo
 from engine.identity.photo import SourcePhoto
 from engine.identity.prepared import PreparedStore
+from engine.identity.seal import KEY, Seal
+from engine.keystore import KeyStore
 from engine.swap.base import Swapper
 from engine.version import __version__
 
 IdentityT = TypeVar("IdentityT")
-EMBEDDINGS = "embeddings"
-"""Folder of the embeddings' cache within the library's."""
+_PREPARED = "prepared"
+_EMBEDDINGS = "embeddings"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,14 +65,21 @@ class IdentityLibrary:
         folder: where all of it is kept; the user's own when not given.
         consents: the records; those in the folder when not given.
         memory: prepared identities kept in memory, the last used.
+        keys: where the key of what is encrypted lies; beside the folder when not given.
     """
 
     def __init__(
-        self, folder: Path | None = None, consents: ConsentStore | None = None, *, memory: int = 8
+        self,
+        folder: Path | None = None,
+        consents: ConsentStore | None = None,
+        *,
+        memory: int = 8,
+        keys: KeyStore | None = None,
     ) -> None:
         self._folder = home() / "identities" if folder is None else folder
+        self._keys = keys or KeyStore(self._folder.parent)
         self.consents = consents or ConsentStore(self._folder / "consent")
-        self._stored = PreparedStore(self._folder / "prepared")
+        self._stored = PreparedStore(self._folder / _PREPARED, seal_of(self._folder, self._keys))
         self._memory = memory
         self._prepared: OrderedDict[str, tuple[tuple[str, ...], Any]] = OrderedDict()
         self._lock = threading.RLock()
@@ -125,15 +136,16 @@ class IdentityLibrary:
             self.consents.require(digest)
         key = _hash(__version__, swapper.name, options, *digests)
         kind = getattr(swapper, "identity_type", None)
+        private = not all(is_demo(digest) for digest in digests)
         with self._lock:
             if key in self._prepared:
                 self._prepared.move_to_end(key)
                 known: IdentityT = self._prepared[key][1]
                 return known
-            stored = self._stored.load(key, kind) if kind is not None else None
+            stored = self._stored.load(key, kind, private=private) if kind is not None else None
             identity: IdentityT = swapper.prepare(photos) if stored is None else stored
             if stored is None and kind is not None:
-                self._stored.save(key, digests, identity)
+                self._stored.save(key, digests, identity, private=private)
             self._prepared[key] = (digests, identity)
             while len(self._prepared) > self._memory:
                 self._prepared.popitem(last=False)
@@ -152,7 +164,7 @@ class IdentityLibrary:
             for key in [key for key, (digests, _) in self._prepared.items() if digest in digests]:
                 del self._prepared[key]
             self._stored.remove(digest)
-            for path in (self._folder / EMBEDDINGS).glob(f"{digest[:32]}-*"):
+            for path in embeddings_of(self._folder).glob(f"{digest[:32]}-*"):
                 path.unlink(missing_ok=True)
 
     def forget(self, identity: Identity) -> None:
@@ -178,9 +190,21 @@ class IdentityLibrary:
             self._prepared.clear()
             if self._folder.exists():
                 shutil.rmtree(self._folder)
+            self._keys.delete(KEY)
 
     def _person(self, identity: Identity) -> Path:
         return self._folder / "people" / f"{identity.id}.json"
+
+
+def embeddings_of(folder: Path) -> Path:
+    """Where the embeddings' cache of a library in `folder` is."""
+    return folder / _EMBEDDINGS
+
+
+def seal_of(folder: Path, keys: KeyStore | None = None) -> Seal:
+    """What encrypts the caches of a library in `folder`."""
+    folders = (folder / _PREPARED, embeddings_of(folder))
+    return Seal(keys or KeyStore(folder.parent), folders)
 
 
 @contextlib.contextmanager

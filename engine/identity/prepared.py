@@ -1,4 +1,4 @@
-"""Prepared identities on disk: dataclasses of arrays as `.npz`, without pickles."""
+"""Prepared identities on disk: dataclasses of arrays as `.npz`, without pickles, encrypted if they can be."""
 
 from __future__ import annotations
 
@@ -15,12 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.folders import write_private
+from engine.identity.seal import Seal, UnreadableError, is_sealed
 
 MAX_FILES = 32
 """The least recently used are removed beyond this."""
 
 _PHOTOS = "photos"
-_UNREADABLE = (OSError, ValueError, KeyError, TypeError, EOFError, zlib.error, zipfile.BadZipFile)
+_UNREADABLE = (
+    OSError, ValueError, KeyError, TypeError, EOFError, zlib.error, zipfile.BadZipFile, UnreadableError,
+)  # fmt: skip
 
 
 class PreparedStore:
@@ -30,16 +33,24 @@ class PreparedStore:
 
     Args:
         folder: made when the first file is written.
+        seal: encrypts what is private.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, seal: Seal) -> None:
         self._folder = folder
+        self._seal = seal
 
-    def load(self, key: str, kind: type) -> Any | None:
-        """The identity kept under a key, an instance of the dataclass `kind`; None if there is none."""
+    def load(self, key: str, kind: type, *, private: bool = True) -> Any | None:
+        """The identity kept under a key, an instance of the dataclass `kind`; None if there is none.
+
+        Args:
+            key, kind: see above.
+            private: as it was saved.
+        """
         path = self._path(key)
         try:
-            with np.load(path, allow_pickle=False) as arrays:
+            data = path.read_bytes()
+            with _open(self._seal.open(data, path.name) if private else data) as arrays:
                 identity = _build(kind, arrays)
         except _UNREADABLE:
             return None
@@ -47,18 +58,26 @@ class PreparedStore:
             os.utime(path)
         return identity
 
-    def save(self, key: str, photos: tuple[str, ...], identity: object) -> bool:
-        """Keep an identity made of the photos with these digests; False if it isn't of arrays, or no room."""
+    def save(self, key: str, photos: tuple[str, ...], identity: object, *, private: bool = True) -> bool:
+        """Keep an identity; False if it isn't of arrays, there is no room, or it can't be encrypted.
+
+        Args:
+            key: names it.
+            photos: digests of those it was made of.
+            identity: a dataclass of arrays.
+            private: it shows somebody; only the built-in face does not.
+        """
         arrays = _arrays(identity)
         if arrays is None:
             return False
         buffer = io.BytesIO()
         content: dict[str, Any] = {_PHOTOS: np.array(photos), **arrays}
         np.savez_compressed(buffer, **content)
+        data, path = buffer.getvalue(), self._path(key)
         try:
-            write_private(self._path(key), buffer.getvalue())
+            write_private(path, self._seal.close(data, path.name) if private else data)
             self._limit()
-        except OSError:
+        except (OSError, UnreadableError):
             return False
         return True
 
@@ -70,7 +89,8 @@ class PreparedStore:
         """
         for path in self._folder.glob("*.npz"):
             try:
-                with np.load(path, allow_pickle=False) as arrays:
+                data = path.read_bytes()
+                with _open(self._seal.open(data, path.name) if is_sealed(data) else data) as arrays:
                     concerned = photo in arrays[_PHOTOS]
             except _UNREADABLE:
                 concerned = True
@@ -84,6 +104,10 @@ class PreparedStore:
 
     def _path(self, key: str) -> Path:
         return self._folder / f"{key}.npz"
+
+
+def _open(data: bytes) -> Any:
+    return np.load(io.BytesIO(data), allow_pickle=False)
 
 
 def _arrays(identity: object) -> dict[str, NDArray[Any]] | None:

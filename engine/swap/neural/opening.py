@@ -10,6 +10,7 @@ from engine.catalog.opening import Opener, digest, on_rung, open_steps
 from engine.catalog.store import Store
 from engine.config import NeuralConfig
 from engine.identity.embedding import Embedder, EmbeddingCache
+from engine.identity.library import embeddings_of, seal_of
 from engine.runtime.providers import CPU
 from engine.swap.base import Swapper
 from engine.swap.fallback import FallbackSwapper
@@ -22,7 +23,7 @@ from engine.swap.neural.swapper import Extras, NeuralSwapper
 def open_neural(
     name: str,
     store: Store,
-    embeddings: Path,
+    identities: Path,
     mesh: Swapper[Any],
     opener: Opener = on_rung,
     config: NeuralConfig | None = None,
@@ -32,7 +33,7 @@ def open_neural(
     Args:
         name: of the entry.
         store: the user's models.
-        embeddings: folder of the embeddings' cache.
+        identities: folder of the identities' library, in which embeddings are kept.
         mesh: what goes on when the network fails.
         opener: opens models.
         config: what is done around the network.
@@ -48,7 +49,7 @@ def open_neural(
         needed, cpu = store.entry(each), opener(store.path(each))(CPU)
         if needed.kind is Kind.EMBEDDER:
             embedder = Embedder(cpu, needed.contract)
-            cache = EmbeddingCache(embeddings, digest(store, each))
+            cache = EmbeddingCache(embeddings_of(identities), digest(store, each), seal_of(identities))
         elif needed.kind is Kind.CONVERTER:
             converter = cpu
     neural = NeuralSwapper(

@@ -19,31 +19,9 @@ from engine.forget import forget_everything
 from engine.keystore import KeyStore
 from tests.conftest import ROOT
 from tests.keyring_in_a_file import BACKEND, FILE
+from tests.vaults import Locked, Memory
 
 SECRET = bytes(range(256))
-
-
-class Memory:
-    """A key store."""
-
-    def __init__(self) -> None:
-        self.entries: dict[tuple[str, str], str] = {}
-
-    def get_password(self, service: str, username: str) -> str | None:
-        return self.entries.get((service, username))
-
-    def set_password(self, service: str, username: str, password: str) -> None:
-        self.entries[service, username] = password
-
-    def delete_password(self, service: str, username: str) -> None:
-        del self.entries[service, username]
-
-
-class Locked(Memory):
-    def get_password(self, service: str, username: str) -> str | None:
-        raise RuntimeError("the collection 'anna' is locked")
-
-    set_password = delete_password = get_password  # type: ignore[assignment]
 
 
 class Forgetful(Memory):
@@ -54,14 +32,6 @@ class Forgetful(Memory):
 @pytest.fixture
 def vault() -> Memory:
     return Memory()
-
-
-@pytest.fixture
-def none_here(monkeypatch: pytest.MonkeyPatch) -> None:
-    import keyring
-    from keyring.backends import fail
-
-    monkeypatch.setattr(keyring, "get_keyring", fail.Keyring)
 
 
 def test_a_secret_comes_back_and_only_the_store_holds_it(tmp_path: Path, vault: Memory) -> None:
@@ -90,7 +60,6 @@ def test_two_folders_do_not_share_their_secrets(tmp_path: Path, vault: Memory) -
     assert there.get("watermark") == b"b"
 
 
-@pytest.mark.usefixtures("none_here")
 def test_without_a_store_a_file_of_the_owners_holds_it(tmp_path: Path) -> None:
     keys = KeyStore(tmp_path)
     assert not keys.available().system
@@ -181,7 +150,6 @@ def test_forgetting_with_a_locked_store_removes_the_rest_and_says_so(tmp_path: P
     assert not vault.entries
 
 
-@pytest.mark.usefixtures("none_here")
 def test_the_doctor_says_when_there_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KAWARI_HOME", str(tmp_path))
     (probe,) = system.key_store()

@@ -15,7 +15,7 @@ import pytest
 from engine.errors import RefusedError
 from engine.identity.consent import Basis
 from engine.identity.demo import demo_photo
-from engine.identity.library import Identity, IdentityLibrary
+from engine.identity.library import Identity, IdentityLibrary, seal_of
 from engine.identity.photo import SourcePhoto, photo_digest
 from engine.identity.prepared import MAX_FILES, PreparedStore
 from engine.swap.base import FaceSwap
@@ -109,7 +109,9 @@ def test_the_mesh_swappers_identity_survives(tmp_path: Path) -> None:
     before = IdentityLibrary(tmp_path / "identities").prepare(MeshSwapper(), [demo_photo()])
     (path,) = files(tmp_path, "prepared")
     assert path.stat().st_size < 4 * 2**20
-    after = PreparedStore(path.parent).load(path.stem, MeshSwapper.identity_type)
+    after = PreparedStore(path.parent, seal_of(tmp_path)).load(
+        path.stem, MeshSwapper.identity_type, private=False
+    )
     for field in fields(before):
         np.testing.assert_equal(getattr(after, field.name), getattr(before, field.name))
 
@@ -146,7 +148,7 @@ def test_a_changed_class_is_prepared_again(
     class Older:
         mean: np.ndarray
 
-    store = PreparedStore(tmp_path / "identities" / "prepared")
+    store = PreparedStore(tmp_path / "identities" / "prepared", seal_of(tmp_path))
     (path,) = files(tmp_path, "prepared")
     assert store.load(path.stem, Atlas) is not None
     assert store.load(path.stem, Newer) is None
@@ -196,7 +198,7 @@ def test_memory_and_disk_are_bounded(tmp_path: Path, photo: SourcePhoto) -> None
     assert forgetful.prepared == 3
     library.prepare(forgetful, [photo], "a")
     assert forgetful.prepared == 4
-    store = PreparedStore(tmp_path / "many")
+    store = PreparedStore(tmp_path / "many", seal_of(tmp_path))
     for number in range(MAX_FILES + 3):
         assert store.save(f"{number:064x}", (photo.digest,), Atlas((), np.zeros(1)))
         os.utime(tmp_path / "many" / f"{number:064x}.npz", (number, number))
@@ -206,7 +208,7 @@ def test_memory_and_disk_are_bounded(tmp_path: Path, photo: SourcePhoto) -> None
 
 @pytest.mark.parametrize("identity", [3, "x", Atlas((1,), np.zeros(1)), Atlas((), np.array([{}]))])  # type: ignore[arg-type]
 def test_only_plain_arrays_are_kept(identity: Any, tmp_path: Path) -> None:
-    assert not PreparedStore(tmp_path).save("0" * 64, (), identity)
+    assert not PreparedStore(tmp_path, seal_of(tmp_path)).save("0" * 64, (), identity)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -18,7 +18,7 @@ from engine.config import SessionConfig, SwapConfig, Who
 from engine.errors import ModelError
 from engine.events import Report
 from engine.identity.consent import Basis, ConsentStore
-from engine.identity.library import EMBEDDINGS, IdentityLibrary
+from engine.identity.library import IdentityLibrary, embeddings_of
 from engine.live.session import Session
 from engine.pipeline import Pipeline, Plan
 from engine.runtime.climb import OpenRung
@@ -87,7 +87,7 @@ def failing(monkeypatch: pytest.MonkeyPatch) -> Failing:
 
 @pytest.fixture
 def swapper(store: Store, failing: Failing, tmp_path: Path) -> FallbackSwapper:
-    return open_neural("inswapper_128", store, tmp_path / EMBEDDINGS, MeshSwapper(), failing.opener())
+    return open_neural("inswapper_128", store, tmp_path / "identities", MeshSwapper(), failing.opener())
 
 
 class Run:
@@ -224,7 +224,7 @@ def test_the_embedding_is_computed_once_per_source(
     """300 live frames, the source switched twice (there and back)."""
     sources = [photo(), photo(skin=(60, 80, 120))]
     sources = [replace_digest(one, str(number) * 64) for number, one in enumerate(sources)]
-    library = IdentityLibrary(tmp_path, ConsentStore(tmp_path / "consent"))
+    library = IdentityLibrary(tmp_path / "identities", ConsentStore(tmp_path / "consent"))
     for one in sources:
         library.consents.give(one.digest, Basis.FICTIONAL)
     scene = world()
@@ -255,7 +255,7 @@ def test_the_embedding_is_computed_once_per_source(
     assert failing.runs["w600k_r50"] - before == 2
     assert failing.runs["inswapper_128"] >= 290
     library.revoke(sources[0].digest)
-    kept = [path.name[:1] for path in (tmp_path / EMBEDDINGS).iterdir()]
+    kept = [path.name[:1] for path in embeddings_of(tmp_path / "identities").iterdir()]
     assert kept == ["1"]
 
 
