@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -32,13 +33,22 @@ class ClipProcess:
 
     def __call__(self, frame: Frame) -> Output:
         """Make the output of the next frame."""
-        if not self._warm:
-            self._warm = True
-            for step in range(_STEPS, 0, -1):
-                self._pipeline.process(replace(frame, pts=(frame.pts or 0.0) - step * _STEP_S))
-        output = self._pipeline.process(frame)
-        self.shown[output.shown] += 1
+        (output,) = self.stream([frame])
         return output
+
+    def stream(self, frames: Iterable[Frame]) -> Iterator[Output]:
+        """The outputs of frames in order, as many under way at once as the pipeline takes."""
+        for output in self._pipeline.stream(self._warmed(frames)):
+            self.shown[output.shown] += 1
+            yield output
+
+    def _warmed(self, frames: Iterable[Frame]) -> Iterator[Frame]:
+        for frame in frames:
+            if not self._warm:
+                self._warm = True
+                for step in range(_STEPS, 0, -1):
+                    self._pipeline.process(replace(frame, pts=(frame.pts or 0.0) - step * _STEP_S))
+            yield frame
 
     @property
     def covered(self) -> int:

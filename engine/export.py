@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -99,7 +99,8 @@ def export(
     Args:
         source: a video, an animation or a still.
         output: where to write; the ending chooses the format. A still goes to a still.
-        process: makes the output of one frame, of the frame's size.
+        process: makes the output of one frame, of the frame's size; if it has a method `stream` that takes
+            frames and yields their outputs in order, that is called for a clip.
         progress: called after each frame, on the calling thread.
         cancel: asked before each frame; True stops.
         finish: called with the finished file before it is moved into place (the manifest).
@@ -160,8 +161,8 @@ def _export_clip(
             writer = _ClipWriter(source, partial, suffix, clip)
             try:
                 with ahead(iter(reader.read, None), room) as frames, Behind(writer.write, room) as behind:
-                    for frame in frames:
-                        behind.put(tally(frame))
+                    for made in tally.stream(frames):
+                        behind.put(made)
                         if progress is not None:
                             progress(tally.frames, max(total, tally.frames) if total else None)
                 writer.finish()
@@ -270,9 +271,24 @@ class _Tally:
         self._stages: defaultdict[str, list[float]] = defaultdict(list)
 
     def __call__(self, frame: Frame) -> Output:
+        self._check_cancel()
+        return self._count(self._process(frame))
+
+    def stream(self, frames: Iterable[Frame]) -> Iterator[Output]:
+        many = getattr(self._process, "stream", None)
+        asked = self._asked(frames)
+        yield from map(self._count, many(asked) if many is not None else map(self._process, asked))
+
+    def _asked(self, frames: Iterable[Frame]) -> Iterator[Frame]:
+        for frame in frames:
+            self._check_cancel()
+            yield frame
+
+    def _check_cancel(self) -> None:
         if self._cancel is not None and self._cancel():
             raise CancelledError("Stopped", "Nothing was written")
-        output = self._process(frame)
+
+    def _count(self, output: Output) -> Output:
         self.frames += 1
         self._with_faces += bool(output.faces)
         self._swapped += bool(output.swapped)

@@ -2,13 +2,16 @@
 
 Synchronous and without threads of its own; the session drives it live, the file export directly.
 `process` is `look` (track) followed by `make` (everything else), so that two threads can overlap.
+`make` is `begin` (choose, and queue the swap where a device does it) followed by `finish` (what the
+host swaps, guard, mark), so that a device can work on several frames at once.
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
@@ -21,7 +24,7 @@ from engine.guard.curtain import Curtain
 from engine.guard.guard import Evidence, Guard, Verdict
 from engine.quality import LADDER, Quality
 from engine.swap.base import Swapper
-from engine.swapping import Swapping, give_quality
+from engine.swapping import Begun, Swapping, give_quality
 from engine.track.base import Box, FaceTracker
 from engine.track.choice import Chooser, FaceChoice, Which
 from engine.types import Face, Frame, Image, Output, Shown
@@ -76,6 +79,36 @@ class Sight:
     stage_ms: dict[str, float]
 
 
+@dataclass(frozen=True, slots=True)
+class Making:
+    """A frame under way; made by `Pipeline.begin`, used up by `Pipeline.finish`.
+
+    Attributes:
+        sight: what tracking found.
+        plan: what it is made with.
+        wanted: source by id of each face to swap.
+        fresh: the first frame of a scene.
+        failed: the choice of faces raised.
+        strict: see `Evidence`.
+        swap: its swap; None where nothing is swapped.
+        error: what made `begin` give up.
+    """
+
+    sight: Sight
+    plan: Plan
+    wanted: Mapping[int, int] = field(default_factory=dict)
+    fresh: bool = False
+    failed: bool = False
+    strict: bool = True
+    swap: Begun | None = None
+    error: Exception | None = None
+
+    @property
+    def ready(self) -> bool:
+        """True once `Pipeline.finish` need not wait for a device."""
+        return self.swap is None or self.swap.away is None or self.swap.away.ready
+
+
 class Pipeline:
     """Makes the outputs of one stream; frames must come in order.
 
@@ -115,7 +148,7 @@ class Pipeline:
         self._swapping = Swapping(swapper, join)
         self._failing: set[str] = set()
         self._tracked: object = None
-        self._judged: object = None
+        self._begun: object = None
         self.cards = Cards(self._mark_card, picture)
         self._curtain = Curtain(self.cards, picture is not None)
         self.errors: dict[str, int] = {}
@@ -164,35 +197,80 @@ class Pipeline:
 
     def make(self, sight: Sight) -> Output:
         """Swap, guard and mark. Never raises: a fault of the guard itself gives the card."""
+        return self.finish(self.begin(sight))
+
+    def stream(self, frames: Iterable[Frame]) -> Iterator[Output]:
+        """The outputs of frames in order, with as many under way at once as the swapper's device takes."""
+        under_way: deque[Making] = deque()
+        for frame in frames:
+            under_way.append(self.begin(self.look(frame)))
+            while len(under_way) >= self.depth:
+                yield self.finish(under_way.popleft())
+        while under_way:
+            yield self.finish(under_way.popleft())
+
+    @property
+    def depth(self) -> int:
+        """How many frames may be begun before the oldest is finished."""
+        return self._swapping.depth
+
+    def begin(self, sight: Sight) -> Making:
+        """Choose the faces, and begin their swap; waits for no device. Never raises."""
+        scene = (sight.stream, sight.frame.image.shape)
+        fresh, self._begun = scene != self._begun, scene
         try:
-            output = self._make(sight)
+            return self._begin(sight, fresh)
+        except Exception as error:  # noqa: BLE001
+            return Making(sight, self._plan, fresh=fresh, error=error)
+
+    def finish(self, making: Making) -> Output:
+        """What `make` gives, of a frame that was begun; in the order in which they were. Never raises."""
+        try:
+            if making.fresh:
+                self._guard.reset()
+            if making.error is not None:
+                raise making.error
+            output = self._finish(making)
             self._recovered("guard")
             return output
         except Exception as error:  # noqa: BLE001
             self._failed("guard", error)
-            card = self._curtain.card("stage-failed", sight.frame.image)
-            return Output(sight.frame, card, shown=Shown.COVERED, reason="stage-failed")
+            frame = making.sight.frame
+            card = self._curtain.card("stage-failed", frame.image)
+            return Output(frame, card, shown=Shown.COVERED, reason="stage-failed")
 
-    def _make(self, sight: Sight) -> Output:
+    def _begin(self, sight: Sight, fresh: bool) -> Making:
         plan, now_s = self._plan, sight.frame.seconds
         clock = _Clock(sight.stage_ms)
-        self._guard.config = plan.guard
-        scene = (sight.stream, sight.frame.image.shape)
-        if scene != self._judged:
-            self._judged = scene
-            self._guard.reset()
+        if fresh:
             self._chooser = Chooser()
             self._swapping.reset()
         if plan.tracking_only:
-            return self._make_covered(plan, sight, clock)
+            return Making(sight, plan, fresh=fresh)
         wanted, failed = self._choose(plan, sight, now_s)
         self._strict = _strict(plan.choice, sight.faces)
         clock.lap("choose")
-        image = sight.frame.image.copy()
-        swapped = self._swap(plan, sight, wanted, image, clock, now_s)
+        faces = [
+            (face, plan.identities[wanted[face.id]])
+            for face in sight.faces
+            if wanted.get(face.id) in plan.identities
+        ]
+        swap = self._swapping.begin(sight.frame.image, faces, plan.strength, plan.quality, now_s)
+        clock.lap("swap")
+        return Making(sight, plan, wanted, fresh, failed, self._strict, swap)
+
+    def _finish(self, making: Making) -> Output:
+        sight, plan, wanted = making.sight, making.plan, making.wanted
+        now_s = sight.frame.seconds
+        clock = _Clock(sight.stage_ms)
+        self._guard.config = plan.guard
+        if making.swap is None:
+            return self._make_covered(plan, sight, clock)
+        image, swapped = self._swapping.finish(making.swap, clock.lap)
+        self._note("swap", making.swap)
         evidence = Evidence(
             now_s, sight.faces, wanted.keys(), swapped, sight.looked, sight.doubtful,
-            sight.failed or failed, self._strict,
+            sight.failed or making.failed, making.strict,
         )  # fmt: skip
         verdict = self._guard.judge(evidence)
         if plan.panic:
@@ -244,35 +322,11 @@ class Pipeline:
             return {}, True
         return chosen, False
 
-    def _swap(
-        self,
-        plan: Plan,
-        sight: Sight,
-        wanted: Mapping[int, int],
-        image: Image,
-        clock: _Clock,
-        now_s: float,
-    ) -> list[int]:
-        """Swap the wanted faces in `image`; the ids of those that really were."""
-        swapped = []
-        frame = sight.frame.image
-        for face in sight.faces:
-            source = wanted.get(face.id)
-            if source is None or source not in plan.identities:
-                continue
-            identity = plan.identities[source]
-            try:
-                if self._swapping.swap(
-                    frame, image, face, identity, plan.strength, plan.quality, now_s, clock.lap
-                ):
-                    swapped.append(face.id)
-                self._recovered("swap")
-            except Exception as error:  # noqa: BLE001
-                self._failed("swap", error)
-                self._swapping.forget(face.id)
-                clock.lap("swap")
-        self._swapping.tidy(now_s)
-        return swapped
+    def _note(self, stage: str, begun: Begun) -> None:
+        for error in begun.errors:
+            self._failed(stage, error)
+        if begun.jobs and not begun.errors:
+            self._recovered(stage)
 
     def _mark(self, image: Image) -> None:
         if self._marker is not None:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from engine.blend.modes import Paster
 from engine.blend.paste import paste
 from engine.guard.proof import replaced
 from engine.quality import Quality
-from engine.swap.base import FaceSwap, Swapper
+from engine.swap.base import FaceSwap, FrameSwapper, Job, Made, Swapper, UnderWay, one_by_one
 from engine.types import Face, Image
 
 _FORGET_S = 3.0
@@ -24,6 +24,25 @@ class _Follow:
     seen_s: float
 
 
+@dataclass(slots=True)
+class Begun:
+    """A frame whose swap was begun; made by `Swapping.begin`, used up by `Swapping.finish`.
+
+    Attributes:
+        frame: the untouched frame.
+        jobs: the faces to swap.
+        strength: see `Plan`.
+        errors: what went wrong so far.
+        away: the frame on a device, if it is on one.
+    """
+
+    frame: Image
+    jobs: list[Job]
+    strength: float
+    errors: list[Exception] = field(default_factory=list)
+    away: UnderWay | None = None
+
+
 class Swapping:
     """The swap and blend stages; used by one thread.
 
@@ -35,52 +54,91 @@ class Swapping:
     def __init__(self, swapper: Swapper[Any], join: Paster = paste) -> None:
         self.swapper = swapper
         self._join = join
+        self._whole = swapper if isinstance(swapper, FrameSwapper) else None
         self._follows: dict[int, _Follow] = {}
+
+    @property
+    def depth(self) -> int:
+        """How many frames may be begun before the oldest is finished."""
+        return self._whole.depth if self._whole is not None and self._join is paste else 1
 
     def reset(self) -> None:
         """Forget all faces."""
         self._follows.clear()
 
-    def forget(self, face_id: int) -> None:
-        """Forget one face, after its swapper failed."""
-        self._follows.pop(face_id, None)
-
-    def swap(
+    def begin(
         self,
         frame: Image,
-        image: Image,
-        face: Face,
-        identity: object,
+        wanted: Sequence[tuple[Face, object]],
         strength: float,
         quality: Quality,
         now_s: float,
-        lap: Callable[[str], None],
-    ) -> bool:
-        """Swap one face.
+    ) -> Begun:
+        """Begin to swap: what runs on a device is queued there, nothing is waited for.
 
         Args:
             frame: the untouched frame.
-            image: the copy of it that is worked on; written to.
-            face: the face, in its pixels.
-            identity: who it becomes.
+            wanted: faces in its pixels, and the identity that each becomes.
             strength, quality: see `Plan`.
             now_s: the frame's time, seconds.
+        """
+        begun = Begun(frame, [], strength)
+        for face, identity in wanted:
+            try:
+                swap = self._follow(face.id, identity, now_s)
+            except Exception as error:  # noqa: BLE001 - the other faces go on
+                begun.errors.append(error)
+                continue
+            give_quality(swap, quality)
+            begun.jobs.append(Job(face, swap))
+        if self._whole is not None and self._join is paste and begun.jobs:
+            begun.away = self._whole.begin(frame, begun.jobs)
+        self._tidy(now_s)
+        return begun
+
+    def finish(self, begun: Begun, lap: Callable[[str], None]) -> tuple[Image, list[int]]:
+        """Wait for the device, and swap on the host what was not swapped there.
+
+        Args:
+            begun: from `begin`; its `errors` grow by each face that could not be swapped.
             lap: called when a stage ("swap", "blend") is done.
 
         Returns:
-            True if the face was really replaced, see `engine.guard.proof`.
+            The picture, and the ids of the faces that were really replaced in it, see
+            `engine.guard.proof`.
         """
-        swap = self._follow(face.id, identity, now_s)
-        give_quality(swap, quality)
-        patch = swap.patch(frame, face, strength)
+        found = begun.away.collect() if begun.away is not None else None
+        image, swapped = found or (begun.frame.copy(), [])
+        jobs = [job for job in begun.jobs if job.face.id not in swapped]
         lap("swap")
-        done = patch is not None and replaced(frame, face, patch)
-        if patch is not None and done:
-            self._join(image, patch)
-        lap("blend")
-        return done
+        for job, made in zip(jobs, self._made(begun, jobs), strict=True):
+            lap("swap")
+            try:
+                if self._joined(begun.frame, image, job.face, made):
+                    swapped.append(job.face.id)
+            except Exception as error:  # noqa: BLE001 - whatever a stage does, no frame may leak
+                begun.errors.append(error)
+                self._follows.pop(job.face.id, None)
+            lap("blend")
+        return image, swapped
 
-    def tidy(self, now_s: float) -> None:
+    def _made(self, begun: Begun, jobs: Sequence[Job]) -> Iterable[Made]:
+        if self._whole is None or not jobs:
+            return one_by_one(begun.frame, jobs, begun.strength)
+        try:
+            return self._whole.patches(begun.frame, jobs, begun.strength)
+        except Exception as error:  # noqa: BLE001
+            return [error] * len(jobs)
+
+    def _joined(self, frame: Image, image: Image, face: Face, made: Made) -> bool:
+        if isinstance(made, Exception):
+            raise made
+        if made is None or not replaced(frame, face, made):
+            return False
+        self._join(image, made)
+        return True
+
+    def _tidy(self, now_s: float) -> None:
         """Forget faces that have been away for long."""
         for key in [key for key, one in self._follows.items() if now_s - one.seen_s > _FORGET_S]:
             del self._follows[key]

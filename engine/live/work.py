@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections import Counter
+from collections import Counter, deque
 from dataclasses import dataclass, field
 
 from engine.buffers import BoundedQueue, Policy
@@ -14,8 +14,11 @@ from engine.live.controller import Controller
 from engine.live.metrics import Histogram
 from engine.live.outlet import Outlet
 from engine.live.threads import Threads
-from engine.pipeline import Pipeline, Sight
+from engine.pipeline import Making, Pipeline, Sight
 from engine.types import Output
+
+_GLANCE_S = 0.001
+"""While a device works, how often it is asked whether it is done, if no newer frame comes."""
 
 
 @dataclass(slots=True)
@@ -63,7 +66,7 @@ class Work:
         report: takes events.
 
     Attributes:
-        busy_ns: since when each of the two parts works on one frame; 0 while it waits.
+        busy_ns: since when each of the two parts works on its oldest frame; 0 while it waits.
         ended: the last frame of the source went through.
     """
 
@@ -93,18 +96,18 @@ class Work:
         self._given_up = threading.Event()
         self._report = report
         self._between: BoundedQueue[tuple[Captured, Sight | None]] = BoundedQueue(1, Policy.BLOCK)
+        self._under_way: deque[tuple[Captured, Making, int]] = deque()
         self._count = 0
         self._shown = ""
         self.busy_ns = [0, 0]
         self.ended = False
 
     def step(self) -> bool:
-        """Take and finish one frame (not overlapped)."""
-        captured = self._frames.take(self._threads.poll_s)
+        """Take and make one frame (not overlapped)."""
+        captured = self._frames.take(self._poll_s)
         if captured is None:
-            return not self._frames.closed
-        sight = self._look(captured)
-        return self._finish(captured, sight)
+            return self._idle() and not self._frames.closed
+        return self._make(captured, self._look(captured))
 
     def look_step(self) -> bool:
         """First half, on its own thread: take a frame, find the faces."""
@@ -119,10 +122,10 @@ class Work:
 
     def make_step(self) -> bool:
         """Second half, on its own thread: swap, guard, mark, let it leave."""
-        pair = self._between.take(self._threads.poll_s)
+        pair = self._between.take(self._poll_s)
         if pair is None:
-            return not self._between.closed
-        return self._finish(*pair)
+            return self._idle() and not self._between.closed
+        return self._make(*pair)
 
     def close(self) -> None:
         """Let nothing more leave, and wake up whoever waits inside."""
@@ -141,24 +144,53 @@ class Work:
         finally:
             self.busy_ns[0] = 0
 
-    def _finish(self, captured: Captured, sight: Sight | None) -> bool:
+    @property
+    def _poll_s(self) -> float:
+        return min(self._threads.poll_s, _GLANCE_S) if self._under_way else self._threads.poll_s
+
+    def _idle(self) -> bool:
+        """Nothing new has come: let what is ready leave, so that no picture waits for the next one."""
+        if self._under_way and self._under_way[0][1].ready:
+            return self._finish()
+        return True
+
+    def _make(self, captured: Captured, sight: Sight | None) -> bool:
         frame = captured.frame
         if frame is None:
+            while self._under_way and self._finish():
+                pass
             self.ended = captured.epoch == self._outlet.ticket[0]
             return not self.ended
         if self._given_up.is_set():
             return False
         if sight is None or self._late(frame.captured_ns):
             return True
-        self.busy_ns[1] = self._now()
+        began = self._now()
+        self.busy_ns[1] = self.busy_ns[1] or began
         try:
-            output = self.pipeline.make(sight)
+            self._under_way.append((captured, self.pipeline.begin(sight), began))
         finally:
-            self.busy_ns[1] = 0
+            self.busy_ns[1] = self._oldest_ns
+        while len(self._under_way) >= self.pipeline.depth:
+            if not self._finish():
+                return False
+        return True
+
+    def _finish(self) -> bool:
+        """Finish the oldest frame under way, and let it leave."""
+        captured, making, _ = self._under_way.popleft()
+        try:
+            output = self.pipeline.finish(making)
+        finally:
+            self.busy_ns[1] = self._oldest_ns
         if self._given_up.is_set():
             return False
         self._leave(captured, output)
         return True
+
+    @property
+    def _oldest_ns(self) -> int:
+        return self._under_way[0][2] if self._under_way else 0
 
     def _leave(self, captured: Captured, output: Output) -> None:
         if self._late(output.frame.captured_ns):
