@@ -1,8 +1,9 @@
 """The only crossing between engine threads and widgets.
 
-Widgets call the methods here. What may take time runs on one of two threads of the bridge: one
-starts, stops and changes the engine in order, one looks things up (cameras, photos). Answers come as
-signals, which Qt delivers on the GUI thread; nothing else in the window knows a thread.
+Widgets call the methods here. What may take time runs on one of three threads of the bridge: one
+starts, stops and changes the engine in order, one looks things up (cameras, photos), one examines
+files, which may take a minute. Answers come as signals, which Qt delivers on the GUI thread; nothing
+else in the window knows a thread.
 """
 
 from __future__ import annotations
@@ -73,6 +74,7 @@ class Bridge(QObject):
         self._neural = neural
         self._engine = ThreadPoolExecutor(1, "kawari-window-engine")
         self._lookup = ThreadPoolExecutor(1, "kawari-window-lookup")
+        self._examiner = ThreadPoolExecutor(1, "kawari-window-examine")
         self._session: Session | None = None
         self._preview = PreviewSink(self._wake)
         self._woken = False
@@ -140,6 +142,13 @@ class Bridge(QObject):
 
     def look_up(self, work: Callable[[], Any], answer: Callable[[Any], None]) -> None:
         """Do something slow, then give its result, or the exception it raised, to `answer` here."""
+        self._ask(self._lookup, work, answer)
+
+    def examine(self, work: Callable[[], Any], answer: Callable[[Any], None]) -> None:
+        """As `look_up`, for what may take a minute."""
+        self._ask(self._examiner, work, answer)
+
+    def _ask(self, pool: ThreadPoolExecutor, work: Callable[[], Any], answer: Callable[[Any], None]) -> None:
         reply = _Reply(self, answer)
 
         def look() -> None:
@@ -149,7 +158,7 @@ class Bridge(QObject):
                 result = error
             reply.given.emit(result)
 
-        self._run(self._lookup, look)
+        self._run(pool, look)
 
     # at once; the session's own methods are safe to call from here
 
@@ -191,7 +200,7 @@ class Bridge(QObject):
         session = self._session
         if session is not None:
             session.stop()  # at once, even if the engine's thread waits for a camera to open
-        for pool in (self._engine, self._lookup):
+        for pool in (self._engine, self._lookup, self._examiner):
             pool.shutdown(wait=True, cancel_futures=True)
         self._finish()
 

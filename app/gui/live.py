@@ -42,6 +42,8 @@ class Live(QObject):
     """Something fails, the engine deals with it."""
     recovered = Signal()
     """The camera, or the swapper's network, is back."""
+    figures = Signal(object)
+    """`engine.live.stats.Stats` now and then, None when nothing runs any more."""
     saved = Signal(str)
     """A recording is complete: its path."""
 
@@ -214,6 +216,7 @@ class Live(QObject):
         else:
             self._timer.stop()
             self._status.set_figures(None)
+            self.figures.emit(None)
         self._show_state()
 
     def _show_figures(self) -> None:
@@ -221,6 +224,7 @@ class Live(QObject):
         if stats is None:
             return
         step = stats.quality if stats.quality_step else ""
+        self.figures.emit(stats)
         self._status.set_figures(Figures(stats.fps, stats.delay.p95, stats.faces, step))
         self._show_state()
 

@@ -22,6 +22,7 @@ from app.gui.sidebar import Sidebar
 from app.gui.sources import Sources
 from app.gui.stage import Stage
 from app.gui.status_bar import StatusBar
+from app.gui.verifying import Verifying
 from app.options import OutputConfig
 from engine.config import GuardConfig, GuardPolicy, SessionConfig
 from engine.errors import UsageError
@@ -67,6 +68,7 @@ class MainWindow(QMainWindow):
             self.stage, self.controls, self.status, panels.output, self,
         )  # fmt: skip
         self.page = BrowserPage(self.bridge, panels.page, self._desk, self._settings.output.server_port, self)
+        self.verifying = Verifying(panels.verify, self.bridge, self)
         self._connect()
         for note in notes:
             self.stage.banners.show_message("info", note)
@@ -95,6 +97,8 @@ class MainWindow(QMainWindow):
         panels, banners = self.sidebar, self.stage.banners
         self.live.failed.connect(banners.show_error)
         self.page.failed.connect(banners.show_error)
+        self.verifying.failed.connect(banners.show_error)
+        self.live.figures.connect(panels.figures.show_stats)
         self.live.warned.connect(lambda sentence: banners.show_message("warn", sentence))
         self.live.recovered.connect(lambda: banners.clear("warn"))
         self.live.saved.connect(lambda path: banners.show_message("info", self.tr("Recording saved"), path))
@@ -142,6 +146,7 @@ class MainWindow(QMainWindow):
             self._switch_soon.start()
 
     def _use_photos(self) -> None:
+        self.sidebar.photos.set_sources(self.sources.sources)
         self.bridge.use_photos(self.sidebar.swap.swap_config().swapper, self.sources.photos)
 
     def _swapper_changed(self) -> None:
@@ -182,11 +187,12 @@ class MainWindow(QMainWindow):
         """Look for cameras and offer them."""
         from engine.devices import list_cameras
 
-        self.bridge.look_up(list_cameras, self._cameras_found)
+        self.bridge.look_up(lambda: list_cameras(include_virtual=True), self._cameras_found)
 
     def _cameras_found(self, found: object) -> None:
         if isinstance(found, list):
-            self.sidebar.camera.set_cameras(found)
+            self.sidebar.camera.set_cameras([camera for camera in found if not camera.is_virtual])
+            self.sidebar.verify.set_cameras(found)
             self._tell_camera()
         elif isinstance(found, Exception):
             self.stage.banners.show_error(found)
@@ -221,6 +227,7 @@ class MainWindow(QMainWindow):
                 remembered.save(self._path, self.current_settings())
         self.final_stats = self.bridge.stats()
         self.page.close()
+        self.verifying.cancel()
         self.bridge.close()
         super().closeEvent(event)
 

@@ -8,18 +8,21 @@ from PySide6.QtWidgets import QFrame, QScrollArea, QTabWidget, QVBoxLayout, QWid
 
 from app.gui.badge_panel import BadgePanel
 from app.gui.camera_panel import CameraPanel
+from app.gui.figures_panel import FiguresPanel
 from app.gui.guard_panel import GuardPanel
 from app.gui.output_panel import OutputPanel
 from app.gui.page_panel import PagePanel
+from app.gui.photo_panel import PhotoPanel
 from app.gui.settings import Settings
 from app.gui.source_panel import SourcePanel
 from app.gui.swap_panel import SwapPanel
+from app.gui.verify_panel import VerifyPanel
 
 _WIDTH = 352
 
 
 class Sidebar(QTabWidget):
-    """Swap (face, camera, how), outputs, safety; Ctrl+1, 2 … go to a tab."""
+    """Swap (face, camera, how), outputs, safety, figures, verify; Ctrl+1, 2 … go to a tab."""
 
     def __init__(self, settings: Settings, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -36,9 +39,14 @@ class Sidebar(QTabWidget):
         self.page = PagePanel(settings.output)
         self.guard = GuardPanel(settings.guard)
         self.badge = BadgePanel(settings.output)
+        self.figures = FiguresPanel(settings.delay)
+        self.photos = PhotoPanel()
+        self.verify = VerifyPanel()
         self._add(self.tr("Swap"), self.source, self.camera, self.swap)
         self._add(self.tr("Outputs"), self.output, self.page)
         self._add(self.tr("Safety"), self.guard, self.badge)
+        self._add(self.tr("Figures"), self.figures, self.photos)
+        self._add(self.tr("Verify"), self.verify)
 
     def _add(self, title: str, *panels: QWidget) -> None:
         inside = QWidget()

@@ -116,6 +116,11 @@ class Sources(QObject):
         return tuple(source.photo for source in self._sources)
 
     @property
+    def sources(self) -> tuple[Source, ...]:
+        """The photos with where they come from."""
+        return tuple(self._sources)
+
+    @property
     def remembered(self) -> tuple[tuple[str, int], ...]:
         """What the settings keep; the built-in face needs no entry."""
         return tuple((str(source.path), source.number) for source in self._sources if source.path)

@@ -1,0 +1,94 @@
+"""Looks for Kawari's marks in a file or a camera; runs on the bridge's thread and can be stopped."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from engine.errors import CancelledError, InputError
+from engine.sources.base import Source, SourceInfo
+from engine.types import Frame
+
+if TYPE_CHECKING:
+    from app.options import CameraConfig
+    from engine.mark.verify import Report
+
+_TELL_EVERY = 10
+"""Frames between two reports of progress."""
+
+
+class Verification:
+    """One examination. `run` is called by one thread, `cancel` by any.
+
+    Args:
+        subject: a file, or the camera to look through.
+        told: called now and then, on the examining thread, with the number of frames read.
+    """
+
+    def __init__(self, subject: Path | CameraConfig, told: Callable[[int], None]) -> None:
+        self._subject, self._told = subject, told
+        self._stopped = threading.Event()
+        self._source: _Watched | None = None
+
+    def run(self) -> Report:
+        """Examine.
+
+        Raises:
+            CancelledError: it was stopped.
+            InputError, DeviceError: the file or the camera can't be read.
+        """
+        from engine.folders import home
+        from engine.mark.signer import local_signing_key
+        from engine.mark.verify import Report, examine, verify_file
+
+        if not isinstance(self._subject, Path):
+            from app.build import source_giver
+
+            return Report(examine(self._watched(source_giver(self._subject)())), None, None)
+        from engine.sources.file import FileSource
+        from engine.sources.still import StillSource, is_still
+
+        if not self._subject.is_file():
+            raise InputError(f"There is no file {self._subject.name}", "Check the path")
+        kind = StillSource if is_still(self._subject) else FileSource
+        root = local_signing_key(home()).root
+        return verify_file(self._subject, self._watched(kind(self._subject)), root)
+
+    def cancel(self) -> None:
+        """Stop soon; a read that blocks is interrupted."""
+        self._stopped.set()
+        if self._source is not None:
+            self._source.close()
+
+    def _watched(self, source: Source) -> _Watched:
+        self._source = _Watched(source, self._stopped, self._told)
+        return self._source
+
+
+class _Watched:
+    """A source that tells how far it was read, and can be stopped."""
+
+    def __init__(self, source: Source, stopped: threading.Event, told: Callable[[int], None]) -> None:
+        self._source, self._stopped, self._told, self._read = source, stopped, told, 0
+
+    def open(self) -> SourceInfo:
+        self._check()
+        return self._source.open()
+
+    def read(self) -> Frame | None:
+        self._check()
+        frame = self._source.read()
+        self._check()
+        self._read += frame is not None
+        if self._read % _TELL_EVERY == 1:
+            self._told(self._read)
+        return frame
+
+    def close(self) -> None:
+        self._source.close()
+
+    def _check(self) -> None:
+        if self._stopped.is_set():
+            raise CancelledError("The examination was stopped")
