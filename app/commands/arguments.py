@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from app.commands.consent_flags import add_consent_flags, record
 from app.options import OutputConfig, add_flags, from_flags
 from engine.config import GuardConfig, GuardPolicy, NeuralConfig, SwapConfig, Who
 from engine.errors import UsageError
@@ -14,10 +15,6 @@ if TYPE_CHECKING:
     from engine.identity.library import IdentityLibrary
     from engine.identity.photo import SourcePhoto
     from engine.swap.base import Swapper
-
-BASES = ("self", "permission", "fictional", "public-domain")
-"""The values of `engine.identity.consent.Basis`, here so that the parser starts fast."""
-
 
 _NEURAL = {
     "boost": "--boost",
@@ -48,9 +45,7 @@ def add_swap_flags(
     group.add_argument(
         "--face", type=_count, metavar="N", help="which face of the photo (default 1, the largest)"
     )
-    group.add_argument(
-        "--consent", choices=BASES, help="on what ground the face may be used; asked for once and kept"
-    )
+    add_consent_flags(group)
     add_flags(
         group,
         SwapConfig,
@@ -83,16 +78,14 @@ def read_photos(args: argparse.Namespace, library: IdentityLibrary) -> Sequence[
         RefusedError: a photo shows what Kawari does not use.
     """
     from app.build import photo_gate
-    from engine.identity.consent import Basis
     from engine.identity.demo import demo_photo
     from engine.identity.import_photo import PhotoReader
 
     if not args.source:
         return (demo_photo(),)
     photos = PhotoReader(screen=photo_gate(library.consents)).read_all(args.source, face=args.face)
-    if args.consent is not None:
-        for photo in photos:
-            library.consents.give(photo.digest, Basis(args.consent))
+    for photo in photos:
+        record(args, library.consents, photo.digest)
     return photos
 
 

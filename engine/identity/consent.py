@@ -9,14 +9,15 @@ from __future__ import annotations
 import enum
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Self
 
 from engine.errors import DeviceError, InputError, RefusedError, UsageError
 from engine.folders import write_private
 from engine.identity.demo import is_demo
+from engine.identity.release import ReleaseForms
 
 VERSION = 1
 """Of the records' format."""
@@ -49,6 +50,21 @@ class Basis(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True)
+class Proof:
+    """That the user is the person shown: a live match, see `engine.identity.live_match`.
+
+    Attributes:
+        when: it was made, UTC.
+        model: the recognition network that compared, its name in the catalogue.
+        similarity: the least cosine between the photos and the person before the camera, -1..1.
+    """
+
+    when: datetime
+    model: str
+    similarity: float
+
+
+@dataclass(frozen=True, slots=True)
 class Consent:
     """One record.
 
@@ -59,6 +75,7 @@ class Consent:
         purpose: what for; free text.
         expires: from when on it no longer holds, UTC; None = it does not end by itself.
         document: SHA-256 (hex) of a file that proves it, such as a release form; empty = none.
+        proof: of `Basis.SELF`; None = it is the user's word.
     """
 
     basis: Basis
@@ -67,11 +84,17 @@ class Consent:
     purpose: str = ""
     expires: datetime | None = None
     document: str = ""
+    proof: Proof | None = None
 
     def __post_init__(self) -> None:
-        for moment in (self.given, self.expires):
+        for moment in (self.given, self.expires, self.proof.when if self.proof else None):
             if moment is not None and moment.utcoffset() is None:
                 raise UsageError("A consent's dates need a time zone", "Give them in UTC")
+
+    @property
+    def last_moment(self) -> datetime | None:
+        """When it holds for the last time, UTC; None = there is no end."""
+        return self.expires and self.expires.astimezone(UTC) - timedelta(microseconds=1)
 
     def to_json(self) -> dict[str, Any]:
         """Plain values for a JSON file."""
@@ -83,6 +106,8 @@ class Consent:
             "purpose": self.purpose,
             "expires": self.expires.astimezone(UTC).isoformat() if self.expires else None,
             "document": self.document,
+            "proof": self.proof
+            and {**asdict(self.proof), "when": self.proof.when.astimezone(UTC).isoformat()},
         }
 
     @classmethod
@@ -90,7 +115,7 @@ class Consent:
         """The inverse of `to_json`; raises KeyError, TypeError or ValueError for anything else."""
         if stored["version"] != VERSION:
             raise ValueError(stored["version"])
-        expires = stored["expires"]
+        expires, proof = stored["expires"], stored.get("proof")  # 0.1 knew no proof
         return cls(
             Basis(stored["basis"]),
             datetime.fromisoformat(stored["given"]),
@@ -98,6 +123,8 @@ class Consent:
             str(stored["purpose"]),
             None if expires is None else datetime.fromisoformat(expires),
             str(stored["document"]),
+            proof
+            and Proof(datetime.fromisoformat(proof["when"]), str(proof["model"]), float(proof["similarity"])),
         )
 
 
@@ -111,11 +138,15 @@ class ConsentStore:
     Args:
         folder: made when the first record is written.
         now: the clock, UTC.
+
+    Attributes:
+        releases: files that prove consents.
     """
 
     def __init__(self, folder: Path, now: Callable[[], datetime] = _now) -> None:
         self._folder = folder
         self._now = now
+        self.releases = ReleaseForms(folder / "documents")
 
     def give(
         self,
@@ -140,15 +171,22 @@ class ConsentStore:
         consent = Consent(basis, self._now(), who, purpose, expires, document)
         if expires is not None and expires <= self._now():
             raise UsageError("The consent would have expired already", "Give a later date, or none")
-        text = json.dumps(consent.to_json(), ensure_ascii=False, indent=1)
-        try:
-            write_private(self._path(digest), text.encode())
-        except OSError as error:
-            message = f"The consent can't be recorded ({error.strerror})"
-            raise DeviceError(
-                message, "Make room on the disk, or set KAWARI_HOME to another folder"
-            ) from error
-        return consent
+        return self._write(digest, consent)
+
+    def prove(self, digest: str, model: str, similarity: float) -> Consent:
+        """Note in a record that the user was shown to be the person; see `Proof`.
+
+        Raises:
+            RefusedError: there is no valid record.
+            UsageError: it says that the face is somebody else's.
+            DeviceError: it can't be written.
+        """
+        consent = self.require(digest)
+        if consent.basis is not Basis.SELF:
+            raise UsageError(
+                "The consent says that this face is not the user's own", "Give it again with --consent self"
+            )
+        return self._write(digest, replace(consent, proof=Proof(self._now(), model, similarity)))
 
     def find(self, digest: str) -> Consent | None:
         """The record, expired or not; None if there is none or it can't be understood."""
@@ -169,8 +207,7 @@ class ConsentStore:
         if consent is None:
             raise RefusedError("Nobody has said that this face may be used", _HOW)
         if consent.expires is not None and consent.expires <= self._now():
-            day = consent.expires.astimezone(UTC).date().isoformat()
-            raise RefusedError(f"The consent to use this face ended on {day}", _HOW)
+            raise RefusedError(f"The consent to use this face ended on {consent.last_moment:%Y-%m-%d}", _HOW)
         return consent
 
     def revoke(self, digest: str) -> None:
@@ -181,6 +218,7 @@ class ConsentStore:
         """
         try:
             self._path(digest).unlink(missing_ok=True)
+            self.releases.remove_all_but({consent.document for _, consent in self.records()})
         except OSError as error:
             message = f"The consent can't be removed ({error.strerror})"
             raise DeviceError(message, "Close other programs that use it") from error
@@ -190,6 +228,17 @@ class ConsentStore:
         found = [(path.stem, self.find(path.stem)) for path in self._folder.glob("*.json")]
         known = [(digest, consent) for digest, consent in found if consent is not None]
         yield from sorted(known, key=lambda each: each[1].given)
+
+    def _write(self, digest: str, consent: Consent) -> Consent:
+        text = json.dumps(consent.to_json(), ensure_ascii=False, indent=1)
+        try:
+            write_private(self._path(digest), text.encode())
+        except OSError as error:
+            message = f"The consent can't be recorded ({error.strerror})"
+            raise DeviceError(
+                message, "Make room on the disk, or set KAWARI_HOME to another folder"
+            ) from error
+        return consent
 
     def _path(self, digest: str) -> Path:
         if len(digest) != 64 or not set(digest) <= set("0123456789abcdef"):

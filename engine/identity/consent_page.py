@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import base64
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from html import escape
+from pathlib import Path
 
 from engine.identity.consent import Basis, Consent
 
@@ -30,26 +32,31 @@ code {{ overflow-wrap: anywhere; }}
 </head>
 <body>
 <h1>Consent records</h1>
-<p>Written by Kawari on {written}. A photo is known by its SHA-256 digest; this page holds no picture.</p>
+<p>Written by Kawari on {written}. A photo is known by its SHA-256 digest; this page holds none.</p>
 {records}
 </body>
 </html>
 """
 
 
-def consent_page(records: Iterable[tuple[str, Consent]], now: datetime | None = None) -> str:
-    """An HTML page, complete in itself.
+def consent_page(
+    records: Iterable[tuple[str, Consent]],
+    now: datetime | None = None,
+    release: Callable[[str], Path | None] = lambda _: None,
+) -> str:
+    """An HTML page, complete in itself; release forms are in it, to be saved by a click.
 
     Args:
         records: digest of the photo and its record, as `ConsentStore.records` gives them.
         now: when it is written, UTC; the present if not given.
+        release: finds the copy of a release form, `ReleaseForms.find`.
     """
     now = now or datetime.now(UTC)
-    tables = "\n".join(_table(digest, consent, now) for digest, consent in records)
+    tables = "\n".join(_table(digest, consent, now, release) for digest, consent in records)
     return _PAGE.format(written=_moment(now), records=tables or "<p>There are none.</p>")
 
 
-def _table(digest: str, consent: Consent, now: datetime) -> str:
+def _table(digest: str, consent: Consent, now: datetime, release: Callable[[str], Path | None]) -> str:
     expires = "Never" if consent.expires is None else _moment(consent.expires)
     if consent.expires is not None and consent.expires <= now:
         expires += " (ended)"
@@ -60,11 +67,34 @@ def _table(digest: str, consent: Consent, now: datetime) -> str:
         "Purpose": consent.purpose or "Not stated",
         "Ends": expires,
     }
+    if consent.basis is Basis.SELF:
+        rows["Proven"] = _proof(consent)
     cells = [f"<tr><th>{name}</th><td>{escape(value)}</td></tr>" for name, value in rows.items()]
     if consent.document:
-        cells.append(f"<tr><th>Document</th><td><code>{escape(consent.document)}</code></td></tr>")
+        cells.append(f"<tr><th>Release form</th><td>{_release(consent.document, release)}</td></tr>")
     cells.append(f"<tr><th>Photo</th><td><code>{escape(digest)}</code></td></tr>")
     return f"<table>{''.join(cells)}</table>"
+
+
+def _proof(consent: Consent) -> str:
+    if consent.proof is None:
+        return "No"
+    proof = consent.proof
+    return (
+        f"{_moment(proof.when)}: a live match before the camera, similarity {proof.similarity:.2f} "
+        f"by {proof.model}"
+    )
+
+
+def _release(digest: str, release: Callable[[str], Path | None]) -> str:
+    code = f"<code>{escape(digest)}</code>"
+    path = release(digest)
+    if path is None:
+        return code
+    data = base64.b64encode(path.read_bytes()).decode()
+    name = f"release-form-{digest[:8]}{path.suffix}"
+    link = f"data:application/octet-stream;base64,{data}"
+    return f'<a download="{escape(name)}" href="{link}">{escape(name)}</a>, SHA-256 {code}'
 
 
 def _moment(moment: datetime) -> str:
