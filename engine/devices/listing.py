@@ -31,16 +31,20 @@ def list_cameras(*, include_virtual: bool = False) -> list[Camera]:
 def find_camera(wanted: str | int | None = None) -> Camera:
     """The camera with this index, name or path (names: any unique part, case ignored); None = the first.
 
+    Virtual cameras are never taken by themselves, but one that is named in full may be meant: a phone's
+    picture comes through v4l2loopback, too, and a scene through OBS's.
+
     Raises:
         DeviceError: there is none, or the name fits several.
     """
-    cameras = list_cameras()
-    if not cameras:
+    everything, text = list_cameras(include_virtual=True), str(wanted)
+    cameras = [c for c in everything if not c.is_virtual]
+    exact = [c for c in cameras if text == str(c.index)]
+    exact = exact or [c for c in everything if text in (c.name, c.path)]
+    if not cameras and not exact:
         raise DeviceError("No camera was found", remedies.NO_CAMERA)
     if wanted is None:
         return cameras[0]
-    text = str(wanted)
-    exact = [c for c in cameras if text in (str(c.index), c.name, c.path)]
     found = exact or [c for c in cameras if text.lower() in c.name.lower()]
     offered = ", ".join(f"{c.index} ({c.name})" for c in cameras)
     if not found:

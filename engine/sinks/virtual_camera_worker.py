@@ -5,8 +5,9 @@ an even pace does not fight for the engine's interpreter lock; and pyvirtualcam,
 stays in a program that Kawari only talks to. It imports numpy, pyvirtualcam and the standard library.
 
 Pictures come through a `Ring`. Control comes through standard input: an empty line says "there is a new
-picture", `{"op": "stop"}` ends the worker, and end of file says that the engine is gone. Events go to
-standard output, one JSON object a line: `ready`, `alive` (every half second) and `error`.
+picture", `{"op": "stop"}` ends the worker, and end of file says that the engine is gone. A worker started
+with `--standby` gets ready, but touches the device only after `{"op": "take"}`. Events go to standard
+output, one JSON object a line: `ready`, `alive` (every half second) and `error`.
 
 Whenever no new picture came for a second, the ring's card is sent instead: viewers never look at a
 frozen face. Without an engine the worker ends after a few seconds of card.
@@ -15,6 +16,7 @@ frozen face. Without an engine the worker ends after a few seconds of card.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import signal
@@ -57,7 +59,7 @@ class DriverOutput:
         device = options.device
         self._loopback = device if sys.platform == "linux" else None
         if self._loopback:
-            _prepare_loopback(self._loopback, options.reclaim)
+            _prepare_loopback(self._loopback, reclaim=options.standby)
         try:
             self._camera = pyvirtualcam.Camera(
                 width,
@@ -168,7 +170,7 @@ class Inbox(threading.Thread):
     def __init__(self) -> None:
         super().__init__(daemon=True)
         self.woken = threading.Event()
-        self.stop = False
+        self.stop = self.take = False
         self.engine_gone = False
 
     def run(self) -> None:
@@ -176,8 +178,9 @@ class Inbox(threading.Thread):
         rest = b""
         while chunk := os.read(0, 65536):
             *lines, rest = (rest + chunk).split(b"\n")
-            if any(line.strip() and json.loads(line).get("op") == "stop" for line in lines):
-                self.stop = True
+            for line in filter(bytes.strip, lines):
+                op = json.loads(line).get("op")
+                self.stop, self.take = self.stop or op == "stop", self.take or op == "take"
             self.woken.set()
         self.engine_gone = True
         self.woken.set()
@@ -189,6 +192,18 @@ def emit(event: str, **values: Any) -> None:
         os.write(1, json.dumps({"event": event, **values}).encode() + b"\n")
     except OSError:
         return
+
+
+def stand_by(inbox: Inbox) -> bool:
+    """Import what opening the device takes, and wait; False if there is nothing to take over any more."""
+    with contextlib.suppress(ImportError):  # told by the first worker already
+        import pyvirtualcam  # noqa: F401
+
+        from engine.devices import loopback  # noqa: F401
+    while not (inbox.take or inbox.stop or inbox.engine_gone):
+        inbox.woken.wait()
+        inbox.woken.clear()
+    return inbox.take and not inbox.engine_gone
 
 
 def feed(ring: Ring, output: Output, fps: float, inbox: Inbox) -> None:
@@ -219,7 +234,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--fps", type=float, required=True)
     parser.add_argument("--device")
     parser.add_argument("--backend", help='pyvirtualcam\'s, or "memory" with a ring as the device')
-    parser.add_argument("--reclaim", action="store_true", help="take the device over from a killed worker")
+    parser.add_argument("--standby", action="store_true", help="wait to take over from a worker that dies")
     options = parser.parse_args(arguments)
     # Ctrl-C in a terminal reaches this process too; the engine decides when to stop.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -229,6 +244,8 @@ def main(arguments: Sequence[str]) -> int:
     output: Output
     try:
         ring = Ring.attach(options.ring)
+        if options.standby and not stand_by(inbox):
+            return 0
         if options.backend == "memory":
             output = MemoryOutput(options.device)
         else:

@@ -1,4 +1,8 @@
-"""Keeps the virtual-camera worker running: starts it, listens to it, restarts it within limits."""
+"""Keeps the virtual-camera worker running: starts it, listens to it, replaces it within limits.
+
+A second worker stands by, imported and attached, and takes the device over when the first one dies:
+starting Python takes most of a second, in which viewers would look at a picture that stands still.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +22,7 @@ from typing import Any
 import engine
 
 _MODULE = "engine.sinks.virtual_camera_worker"
+STANDBY = "--standby"
 _START_S = 15.0
 _STOP_S = 2.0
 _SILENT_S = 3.0
@@ -57,6 +62,7 @@ class WorkerProcess:
     def __init__(self, arguments: Sequence[str]) -> None:
         self._arguments = list(arguments)
         self._process: subprocess.Popen[bytes] | None = None
+        self._standby: subprocess.Popen[bytes] | None = None
         self._thread = threading.Thread(target=self._supervise, name="virtual-camera-supervisor", daemon=True)
         self._settled = threading.Event()
         self._stopping = threading.Event()
@@ -114,15 +120,11 @@ class WorkerProcess:
 
     def _supervise(self) -> None:
         while True:
-            self._process = process = self._spawn()
+            self._process = process = self._next()
             if self._stopping.is_set():  # `stop` may have missed this one
                 process.kill()
             error = self._listen(process)
-            process.wait()
-            for pipe in (process.stdin, process.stdout):
-                if pipe is not None:
-                    with contextlib.suppress(OSError):
-                        pipe.close()
+            _end(process)
             if self._stopping.is_set():
                 break
             was_ready = self._settled.is_set()
@@ -140,22 +142,31 @@ class WorkerProcess:
                 break
             self.restarts += 1
         self._process = None
+        _end(self._standby)
         self._settled.set()
 
-    def _spawn(self) -> subprocess.Popen[bytes]:
+    def _next(self) -> subprocess.Popen[bytes]:
+        """The first worker, or the one that stands by, told to take the device over."""
+        if not self._settled.is_set():
+            self._heard = time.monotonic() + _START_S  # importing may take its time
+            return self._spawn()
+        process, self._standby = self._standby, None
+        if process is None or process.poll() is not None:
+            _end(process)
+            process = self._spawn(STANDBY)
+        self._heard = time.monotonic() + _START_S  # it may still be importing
+        assert process.stdin is not None
+        with contextlib.suppress(OSError):  # gone: `_listen` finds out
+            process.stdin.write(b'{"op": "take"}\n')
+        return process
+
+    def _spawn(self, *more: str) -> subprocess.Popen[bytes]:
         root = str(Path(engine.__file__).resolve().parent.parent)
         path = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))
         # numpy's BLAS would start threads that the worker never uses.
         environment = os.environ | {"PYTHONPATH": path, "OPENBLAS_NUM_THREADS": "1", "PYTHONUTF8": "1"}
-        self._heard = time.monotonic() + _START_S  # importing may take its time
         process = subprocess.Popen(
-            [
-                sys.executable,
-                "-m",
-                _MODULE,
-                *self._arguments,
-                *(["--reclaim"] if self._settled.is_set() else []),
-            ],
+            [sys.executable, "-m", _MODULE, *self._arguments, *more],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -180,8 +191,22 @@ class WorkerProcess:
                     case "ready":
                         self.device = str(event["device"])
                         self._settled.set()
+                        with contextlib.suppress(OSError):  # it goes without
+                            self._standby = self._standby or self._spawn(STANDBY)
                     case "alive":
                         self.state = event
                     case "error":
                         error = Failure(str(event.pop("kind")), str(event.pop("message")), event)
         return error
+
+
+def _end(process: subprocess.Popen[bytes] | None) -> None:
+    """Make an end of a process, if there is one, and close its pipes."""
+    if process is None:
+        return
+    process.kill()
+    process.wait()
+    for pipe in (process.stdin, process.stdout):
+        if pipe is not None:
+            with contextlib.suppress(OSError):
+                pipe.close()

@@ -91,17 +91,26 @@ def test_big_endian_formats_are_told_apart() -> None:
 
 
 CAMERAS = [Camera(0, "HD Webcam", "/dev/video0"), Camera(2, "HD Webcam", "/dev/video2"), Camera(4, "Capture")]
+VIRTUAL = Camera(10, "VirtualCam", "/dev/video10", is_virtual=True)
 
 
 @pytest.mark.parametrize(("wanted", "index"), [(None, 0), (2, 2), ("4", 4), ("/dev/video2", 2), ("capt", 4)])
 def test_find_camera(monkeypatch: pytest.MonkeyPatch, wanted: str | int | None, index: int) -> None:
-    monkeypatch.setattr(listing, "list_cameras", lambda: CAMERAS)
+    monkeypatch.setattr(listing, "_linux_cameras", lambda: [*CAMERAS, VIRTUAL])
     assert listing.find_camera(wanted).index == index
 
 
-@pytest.mark.parametrize("wanted", ["HD Webcam", "nothing", 7])
+@pytest.mark.parametrize("wanted", ["VirtualCam", "/dev/video10"])
+def test_a_virtual_camera_must_be_named_in_full(monkeypatch: pytest.MonkeyPatch, wanted: str) -> None:
+    monkeypatch.setattr(listing, "_linux_cameras", lambda: [VIRTUAL])
+    assert listing.find_camera(wanted) == VIRTUAL
+    with pytest.raises(DeviceError, match="No camera"):
+        listing.find_camera()
+
+
+@pytest.mark.parametrize("wanted", ["HD Webcam", "nothing", 7, "virtual", 10])
 def test_find_camera_says_what_is_offered(monkeypatch: pytest.MonkeyPatch, wanted: str | int) -> None:
-    monkeypatch.setattr(listing, "list_cameras", lambda: CAMERAS)
+    monkeypatch.setattr(listing, "_linux_cameras", lambda: [*CAMERAS, VIRTUAL])
     with pytest.raises(DeviceError, match=r"0 \(HD Webcam\), 2 \(HD Webcam\)"):
         listing.find_camera(wanted)
 

@@ -140,6 +140,33 @@ def test_a_killed_worker_is_replaced(camera: VirtualCamera, viewer: Viewer) -> N
     assert restarts(camera) == 1
 
 
+def standby(camera: VirtualCamera) -> psutil.Process:
+    assert camera._worker is not None
+    eventually(lambda: camera._worker and camera._worker._standby)
+    assert camera._worker._standby is not None
+    return psutil.Process(camera._worker._standby.pid)
+
+
+def test_the_worker_that_stands_by_takes_over(camera: VirtualCamera, viewer: Viewer) -> None:
+    stream_until(camera, viewer, 10)
+    for value in (20, 30):
+        spare = standby(camera)
+        psutil.Process(pid(camera)).kill()
+        stream_until(camera, viewer, value)
+        assert pid(camera) == spare.pid
+    camera.close()
+    assert not spare.is_running()
+
+
+def test_it_goes_without_one_that_stands_by(camera: VirtualCamera, viewer: Viewer) -> None:
+    spare = standby(camera)
+    spare.kill()
+    eventually(lambda: not spare.is_running() or spare.status() == psutil.STATUS_ZOMBIE)
+    psutil.Process(pid(camera)).kill()
+    stream_until(camera, viewer, 20)
+    assert pid(camera) != spare.pid and restarts(camera) == 1
+
+
 @pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="needs SIGSTOP")
 def test_a_hanging_worker_is_replaced(camera: VirtualCamera, viewer: Viewer) -> None:
     stream_until(camera, viewer, 10)
