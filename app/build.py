@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from engine.identity.consent import ConsentStore
     from engine.live.dispatch import Route
     from engine.live.session import Session
+    from engine.mark.badge import Badge
     from engine.mark.credentials import Credentials
     from engine.mark.marker import Marker
     from engine.pipeline import Pipeline
@@ -68,14 +69,19 @@ def make_session(
     identity: object,
     sinks: Sequence[Sink | Route],
     *,
-    badge: bool = True,
+    badge: Badge | None = None,
 ) -> Session:
-    """A live session whose every picture is marked, and whose output is looked at once a second."""
+    """A live session whose every picture is marked, and whose output is looked at once a second.
+
+    Args:
+        badge: the visible mark; the standard one if not given.
+    """
     from app.event_log import EventLog
     from engine.buffers import Policy
     from engine.content.watch import ContentWatch
     from engine.live.dispatch import Route
     from engine.live.session import Session
+    from engine.mark.badge import Badge
 
     if hasattr(swapper, "limit_s"):
         swapper.limit_s = config.delay.hard_ms / 1e3
@@ -84,7 +90,7 @@ def make_session(
         session.panic(True, _NUDITY)
 
     watch = Route(ContentWatch(cover), Policy.DROP_OLDEST, 1)
-    marker = _marker(swapper.name, badge)
+    marker = _marker(swapper.name, badge or Badge())
     session = Session(config, source, (*sinks, watch), identity=identity, swapper=swapper, marker=marker)
     session.subscribe(EventLog())
     return session
@@ -96,17 +102,18 @@ def make_pipeline(
     swapper: Swapper[Any],
     identity: object,
     *,
-    badge: bool = True,
+    badge: Badge | None = None,
     report: Report = silent,
 ) -> Pipeline:
     """The same stages without threads, for files; every picture is marked."""
     from engine.blend.modes import paster
     from engine.build import choice_for, make_tracker
+    from engine.mark.badge import Badge
     from engine.pipeline import Pipeline, Plan
 
     plan = Plan({0: identity}, choice_for(swap.who), swap.strength, guard)
     tracker = make_tracker(swap.detector, report, thorough=True)
-    marker, join = _marker(swapper.name, badge), paster(swap.blend)
+    marker, join = _marker(swapper.name, badge or Badge()), paster(swap.blend)
     return Pipeline(tracker, swapper, plan, marker=marker, report=report, join=join)
 
 
@@ -155,7 +162,7 @@ def _marked_card(swapper: str) -> Callable[[int, int], Image]:
     """Draws what is shown while nothing runs."""
     from engine.cards import draw_card
 
-    marker = _marker(swapper, badge=False)  # nothing on the card is synthetic, but it leaves, too
+    marker = _marker(swapper, None)  # nothing on the card is synthetic, but it leaves, too
 
     def card(width: int, height: int) -> Image:
         image = draw_card(width, height, "panic")
@@ -165,10 +172,9 @@ def _marked_card(swapper: str) -> Callable[[int, int], Image]:
     return card
 
 
-def _marker(swapper: str, badge: bool) -> Marker:
-    """What every picture is marked with: the watermark always, the visible badge unless it was declined."""
+def _marker(swapper: str, badge: Badge | None) -> Marker:
+    """What every picture is marked with: the watermark always, and the badge if there is one."""
     from engine.folders import home
-    from engine.mark.badge import Badge
     from engine.mark.marker import make_marker
 
-    return make_marker(home(), swapper, Badge() if badge else None)
+    return make_marker(home(), swapper, badge)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from app.build import DEMO, make_session, source_giver
 from app.options import CameraConfig
 from app.server.desk import Choice
-from engine.config import GuardConfig, GuardPolicy, SessionConfig
+from engine.config import BadgeConfig, GuardConfig, GuardPolicy, SessionConfig
 from engine.errors import InputError, UsageError
 from engine.live.stats import Stats
 
@@ -67,7 +67,7 @@ class LiveDesk:
         faces: the first is worn; none where only the tracking runs.
         plugs: the outputs.
         always: sinks of every session.
-        badge: put the visible mark on; never where only the tracking runs, since nothing is synthetic.
+        badge: the visible mark; never where only the tracking runs, since nothing is synthetic.
     """
 
     def __init__(
@@ -79,12 +79,14 @@ class LiveDesk:
         plugs: Sequence[Plug],
         always: Sequence[Sink | Route] = (),
         *,
-        badge: bool = True,
+        badge: BadgeConfig | None = None,
     ) -> None:
         self._config, self._camera, self._swapper = config, camera, swapper
         self._faces, self._face = tuple(faces), 0
         self._plugs = {plug.id: plug for plug in plugs}
-        self._always, self._badge = tuple(always), badge and not config.tracking_only
+        self._always, self._badge = tuple(always), badge or BadgeConfig()
+        if config.tracking_only:
+            self._badge = replace(self._badge, shown=False)
         self._first_camera = camera.camera
         self._panic = False
         self._lock = threading.Lock()
@@ -124,6 +126,8 @@ class LiveDesk:
         with self._lock:
             if self.runs:
                 raise UsageError("The stream runs already", "Stop it first")
+            from engine.mark.badge import Badge
+
             wanted = [plug for plug in self._plugs.values() if plug.on]
             routes = [plug.make() for plug in wanted]
             for plug in self._plugs.values():
@@ -133,7 +137,7 @@ class LiveDesk:
             session = make_session(
                 self._config, source_giver(self._camera), self._swapper,
                 self._faces[self._face].identity if self._faces else None,
-                [*routes, *self._always], badge=self._badge,
+                [*routes, *self._always], badge=Badge(self._badge),
             )  # fmt: skip
             session.subscribe(self._heard)
             if self._panic:

@@ -14,8 +14,8 @@ from app.build import make_browser, make_recorder, make_virtual_camera
 from app.commands.arguments import prepare, read_photos, swap_config
 from app.console import note
 from app.desk import LiveDesk, Plug, Worn
-from app.options import CameraConfig, OutputConfig, from_flags
-from engine.config import DelayConfig, GuardConfig, GuardPolicy, SessionConfig
+from app.options import CameraConfig, from_flags
+from engine.config import BadgeConfig, DelayConfig, GuardConfig, GuardPolicy, SessionConfig
 from engine.errors import UsageError
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def open_desk(args: argparse.Namespace) -> Iterator[LiveDesk]:
     desk = LiveDesk(
         config, from_flags(CameraConfig, args), swapper, faces, _plugs(args, name),
         [browser] if browser is not None else [],
-        badge=from_flags(OutputConfig, args).badge,
+        badge=from_flags(BadgeConfig, args),
     )  # fmt: skip
     with ExitStack() as stack:
         if browser is not None:

@@ -46,7 +46,6 @@ class OutputConfig(Checked):
     browser: bool = setting(False, "serve the browser page and the control server to this computer")
     server_port: int = setting(7420, "port of the browser page and the control server", low=0, high=65535)
     recordings: str = setting("", "folder for recordings")
-    badge: bool = setting(True, 'the visible "AI" mark; viewers have a right to know (EU AI Act, article 50)')
 
 
 def parse_size(text: str) -> tuple[int, int]:

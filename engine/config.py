@@ -219,6 +219,39 @@ class GuardConfig(Checked):
     )
 
 
+class Corner(enum.Enum):
+    """Where the badge sits."""
+
+    TOP_LEFT = "top-left"
+    TOP_RIGHT = "top-right"
+    BOTTOM_LEFT = "bottom-left"
+    BOTTOM_RIGHT = "bottom-right"
+
+
+class BadgeStyle(enum.Enum):
+    """How the badge looks; all can be read on any picture."""
+
+    DARK = "dark"
+    """"AI", white on dark."""
+    LIGHT = "light"
+    """"AI", dark on white."""
+    WORDS = "words"
+    """"AI-generated", white on dark."""
+
+
+@dataclass(frozen=True)
+class BadgeConfig(Checked):
+    """The visible mark."""
+
+    shown: bool = setting(
+        True, 'the visible "AI" mark; viewers have a right to know (EU AI Act, article 50)', live=True
+    )
+    place: Corner = setting(Corner.TOP_RIGHT, "where the visible mark sits", live=True)
+    style: BadgeStyle = setting(
+        BadgeStyle.DARK, 'how the visible mark looks: "AI" on dark or light, or "AI-generated"', live=True
+    )
+
+
 @dataclass(frozen=True)
 class DelayConfig(Checked):
     """The delay budget that the controller keeps."""

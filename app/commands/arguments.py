@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from app.commands.consent_flags import add_consent_flags, record
-from app.options import OutputConfig, add_flags, from_flags
-from engine.config import GuardConfig, GuardPolicy, NeuralConfig, SwapConfig, Who
+from app.options import add_flags, from_flags
+from engine.config import BadgeConfig, GuardConfig, GuardPolicy, NeuralConfig, SwapConfig, Who
 from engine.errors import UsageError
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def add_swap_flags(
     add_flags(neural, SwapConfig, {"detector": "--detector"})
     add_flags(neural, NeuralConfig, _NEURAL, {} if live else {"enhance_every": 1})
     add_flags(group, GuardConfig, {"policy": "--guard"}, {"policy": guard})
-    add_flags(group, OutputConfig, {"badge": "--badge"})
+    add_flags(group, BadgeConfig, {"shown": "--badge", "place": "--badge-place", "style": "--badge-style"})
 
 
 def swap_config(args: argparse.Namespace) -> SwapConfig:

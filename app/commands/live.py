@@ -11,7 +11,7 @@ from app import screen
 from app.commands.arguments import add_swap_flags, positive, read_photos, swap_config
 from app.console import StatusLine, note, say, write_json
 from app.options import CameraConfig, OutputConfig, add_flags, from_flags
-from engine.config import DelayConfig, GuardConfig, NeuralConfig
+from engine.config import BadgeConfig, DelayConfig, GuardConfig, NeuralConfig
 from engine.errors import UsageError
 
 if TYPE_CHECKING:
@@ -96,6 +96,7 @@ def _window(args: argparse.Namespace) -> int:
         swap=swap_config(args),
         neural=from_flags(NeuralConfig, args),
         guard=from_flags(GuardConfig, args),
+        badge=from_flags(BadgeConfig, args),
         delay=from_flags(DelayConfig, args),
         camera=from_flags(CameraConfig, args),
         output=from_flags(

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from app.commands.arguments import add_swap_flags, prepare, swap_config
 from app.console import Progress, as_dict, note, print_json, print_table, say
-from app.options import OutputConfig, from_flags
-from engine.config import GuardConfig, GuardPolicy
+from app.options import from_flags
+from engine.config import BadgeConfig, GuardConfig, GuardPolicy
 from engine.errors import UsageError
 
 if TYPE_CHECKING:
@@ -44,13 +44,14 @@ def execute(args: argparse.Namespace) -> int:
     from app.build import credentials, make_pipeline
     from app.clip import ClipProcess
     from engine.export import export
+    from engine.mark.badge import Badge
 
     if args.output.exists() and not args.overwrite:
         raise UsageError(f"{args.output.name} exists already", "Add --overwrite, or give another name")
     swap = swap_config(args)
     guard = from_flags(GuardConfig, args, empty_after_s=_EMPTY_AFTER_S)
     swapper, identity = prepare(args, swap.swapper)
-    badge = from_flags(OutputConfig, args).badge
+    badge = Badge(from_flags(BadgeConfig, args))
     process = ClipProcess(make_pipeline(swap, guard, swapper, identity, badge=badge, report=_tell))
     with Progress() as progress:
         finish = credentials(swapper.name).attach

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject, Signal
 
 from app.options import CameraConfig
-from engine.config import GuardConfig, NeuralConfig, SessionConfig, Who
+from engine.config import BadgeConfig, GuardConfig, NeuralConfig, SessionConfig, Who
 from engine.sinks.preview import PreviewSink
 from engine.types import Output
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from engine.live.dispatch import Route
     from engine.live.session import Session
     from engine.live.stats import Stats
+    from engine.mark.badge import Badge
     from engine.sinks.base import Sink
     from engine.swap.base import Swapper
 
@@ -38,7 +39,7 @@ class Request:
     config: SessionConfig
     camera: CameraConfig
     photos: tuple[SourcePhoto, ...]
-    badge: bool = True
+    badge: BadgeConfig = field(default_factory=BadgeConfig)
 
 
 class Bridge(QObject):
@@ -79,6 +80,7 @@ class Bridge(QObject):
         self._preview = PreviewSink(self._wake)
         self._woken = False
         self._swapper: Swapper[Any] | None = None
+        self._badge: Badge | None = None
         self._closed = False
 
     # for the engine's thread, in order
@@ -194,6 +196,11 @@ class Bridge(QObject):
         if self._session is not None:
             self._session.set_guard(guard)
 
+    def set_badge(self, badge: BadgeConfig) -> None:
+        """Show the visible mark elsewhere, otherwise, or not at all."""
+        if self._badge is not None:
+            self._badge.config = badge
+
     def close(self) -> None:
         """Stop everything; returns when no thread is left."""
         self._closed = True
@@ -220,13 +227,15 @@ class Bridge(QObject):
 
     def _start(self, request: Request) -> None:
         from app.build import make_session, source_giver
+        from engine.mark.badge import Badge
 
         try:
             self._finish()
+            self._badge = Badge(request.badge)
             swapper, identity = self._prepare(request.config.swap.swapper, request.photos)
             source = source_giver(request.camera)
             session = make_session(
-                request.config, source, swapper, identity, [self._preview], badge=request.badge
+                request.config, source, swapper, identity, [self._preview], badge=self._badge
             )
             self._session = session
             session.subscribe(self._tell)

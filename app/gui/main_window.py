@@ -108,6 +108,7 @@ class MainWindow(QMainWindow):
         panels.swap.strength_changed.connect(self.bridge.set_strength)
         panels.swap.who_changed.connect(self.bridge.set_who)
         panels.guard.changed.connect(self._guard_changed)
+        panels.badge.changed.connect(self.bridge.set_badge)
         panels.camera.refresh_wanted.connect(self.find_cameras)
         panels.camera.changed.connect(self._camera_changed)
         QShortcut(QKeySequence(Qt.Key.Key_F12), self, self.live.toggle_panic)
@@ -134,7 +135,7 @@ class MainWindow(QMainWindow):
             guard=panels.guard.config(),
             delay=self._settings.delay,
         )
-        return Request(config, panels.camera.config(), self.sources.photos, panels.badge.badge.isChecked())
+        return Request(config, panels.camera.config(), self.sources.photos, panels.badge.config())
 
     def _guard_changed(self, guard: GuardConfig) -> None:
         self.live.pass_through = guard.policy is GuardPolicy.PASS
@@ -237,6 +238,7 @@ class MainWindow(QMainWindow):
         return Settings(
             swap=panels.swap.swap_config(),
             guard=panels.guard.config(),
+            badge=panels.badge.config(),
             neural=self._settings.neural,
             delay=self._settings.delay,
             camera=panels.camera.stored_config(),
@@ -248,7 +250,7 @@ class MainWindow(QMainWindow):
     def _output_config(self) -> OutputConfig:
         panels = self.sidebar
         config = panels.output.config(self._settings.output)
-        return replace(config, browser=panels.page.browser.isChecked(), badge=panels.badge.badge.isChecked())
+        return replace(config, browser=panels.page.browser.isChecked())
 
     def _warm_up(self) -> None:
         self.find_cameras()

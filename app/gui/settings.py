@@ -14,14 +14,31 @@ from pathlib import Path
 from typing import Any
 
 from app.options import CameraConfig, OutputConfig, from_stored, to_stored
-from engine.config import Checked, DelayConfig, GuardConfig, GuardPolicy, NeuralConfig, SwapConfig, setting
+from engine.config import (
+    BadgeConfig,
+    Checked,
+    DelayConfig,
+    GuardConfig,
+    GuardPolicy,
+    NeuralConfig,
+    SwapConfig,
+    setting,
+)
 from engine.folders import home, write_private
 
-VERSION = 1
+VERSION = 2
 Stored = dict[str, Any]
 Migrations = Mapping[int, Callable[[Stored], Stored]]
 
-MIGRATIONS: Migrations = {}
+
+def _give_the_badge_a_section(stored: Stored) -> Stored:
+    output = stored.get("output")
+    if not isinstance(output, dict) or "badge" not in output:
+        return stored
+    return {**stored, "badge": {"shown": output["badge"]}}
+
+
+MIGRATIONS: Migrations = {1: _give_the_badge_a_section}
 """Schema version → what turns a file of that version into one of the next."""
 
 
@@ -46,6 +63,7 @@ class Settings:
     swap: SwapConfig = field(default_factory=SwapConfig)
     neural: NeuralConfig = field(default_factory=NeuralConfig)
     guard: GuardConfig = field(default_factory=GuardConfig)
+    badge: BadgeConfig = field(default_factory=BadgeConfig)
     delay: DelayConfig = field(default_factory=DelayConfig)
     camera: CameraConfig = field(default_factory=CameraConfig)
     output: OutputConfig = field(default_factory=OutputConfig)
@@ -57,6 +75,7 @@ _SECTIONS: dict[str, type] = {
     "swap": SwapConfig,
     "neural": NeuralConfig,
     "guard": GuardConfig,
+    "badge": BadgeConfig,
     "delay": DelayConfig,
     "camera": CameraConfig,
     "output": OutputConfig,

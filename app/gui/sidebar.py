@@ -38,7 +38,7 @@ class Sidebar(QTabWidget):
         self.output = OutputPanel(settings.output)
         self.page = PagePanel(settings.output)
         self.guard = GuardPanel(settings.guard)
-        self.badge = BadgePanel(settings.output)
+        self.badge = BadgePanel(settings.badge)
         self.figures = FiguresPanel(settings.delay)
         self.photos = PhotoPanel()
         self.verify = VerifyPanel()

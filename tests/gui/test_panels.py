@@ -24,7 +24,7 @@ from app.gui.stage import Stage
 from app.gui.status_bar import Figures, StatusBar
 from app.gui.swap_panel import SwapPanel
 from app.options import CameraConfig, OutputConfig
-from engine.config import GuardConfig, GuardPolicy, SwapConfig, Who
+from engine.config import BadgeConfig, BadgeStyle, Corner, GuardConfig, GuardPolicy, SwapConfig, Who
 from engine.devices import Camera
 from engine.errors import DeviceError, UsageError
 from engine.identity.consent import Basis
@@ -204,10 +204,22 @@ class TestBadgePanel:
         self, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, answer: object, shown: bool
     ) -> None:
         monkeypatch.setattr(QMessageBox, "question", lambda *_: answer)
-        panel = BadgePanel(OutputConfig())
+        panel = BadgePanel(BadgeConfig())
         qtbot.addWidget(panel)
+        told: list[BadgeConfig] = []
+        panel.changed.connect(told.append)
         panel.badge.click()
-        assert panel.badge.isChecked() is shown
+        assert panel.config().shown is shown
+        assert panel.place.isEnabled() is shown
+        assert told == ([] if shown else [BadgeConfig(shown=False)])
+
+    def test_place_and_style(self, qtbot: QtBot) -> None:
+        panel = BadgePanel(BadgeConfig(True, Corner.BOTTOM_LEFT, BadgeStyle.WORDS))
+        qtbot.addWidget(panel)
+        assert panel.config() == BadgeConfig(True, Corner.BOTTOM_LEFT, BadgeStyle.WORDS)
+        with qtbot.waitSignal(panel.changed) as changed:
+            qtbot.keyClick(panel.style_box, Qt.Key.Key_Up)
+        assert changed.args == [BadgeConfig(True, Corner.BOTTOM_LEFT, BadgeStyle.LIGHT)]
 
 
 class TestStatusBar:

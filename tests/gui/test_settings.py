@@ -13,11 +13,12 @@ import pytest
 from app.gui import settings
 from app.gui.settings import VERSION, Settings, WindowConfig, load, migrate, save
 from app.options import CameraConfig, OutputConfig
-from engine.config import GuardConfig, GuardPolicy, SwapConfig, Who
+from engine.config import BadgeConfig, BadgeStyle, Corner, GuardConfig, GuardPolicy, SwapConfig, Who
 
 CHANGED = Settings(
     swap=SwapConfig("mesh", 0.35, Who.ALL),
     guard=GuardConfig(GuardPolicy.PIXELATE),
+    badge=BadgeConfig(True, Corner.BOTTOM_LEFT, BadgeStyle.WORDS),
     camera=CameraConfig("人 cam", "640x480", 60.0),
     output=OutputConfig(virtual_camera=True, recordings="/tmp/ü"),
     window=WindowConfig(1000, 700, maximised=True),
@@ -124,6 +125,15 @@ def test_migrations_run_one_by_one() -> None:
 
 def test_there_is_a_migration_from_every_older_version() -> None:
     assert set(settings.MIGRATIONS) == set(range(1, VERSION))
+
+
+def test_the_badge_of_the_first_version_is_taken_over(path: Path) -> None:
+    path.parent.mkdir()
+    path.write_text(json.dumps({"version": 1, "output": {"badge": False, "browser": True}}))
+    loaded, notes = load(path)
+    assert notes == []
+    assert loaded.badge == BadgeConfig(shown=False)
+    assert loaded.output.browser
 
 
 def test_where_it_is_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -8,7 +8,8 @@ import cv2
 import numpy as np
 import pytest
 
-from engine.mark.badge import Badge, Corner
+from engine.config import BadgeConfig, BadgeStyle, Corner
+from engine.mark.badge import Badge
 from engine.mark.detector import Detector, Verdict
 from engine.mark.install import install_id, reset_install_id
 from engine.mark.marker import Marker, make_marker
@@ -41,10 +42,11 @@ def test_a_folder_that_cannot_be_written_is_no_error(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("corner", Corner)
+@pytest.mark.parametrize("style", BadgeStyle)
 @pytest.mark.parametrize("level", [0, 128, 255])
-def test_the_badge_can_be_read_on_any_ground(corner: Corner, level: int) -> None:
+def test_the_badge_can_be_read_on_any_ground(corner: Corner, style: BadgeStyle, level: int) -> None:
     image = np.full((720, 1280, 3), level, np.uint8)
-    Badge(corner).apply(image)
+    Badge(BadgeConfig(place=corner, style=style)).apply(image)
     rows, columns = np.nonzero((image != level).any(2))
     assert rows.size
     y, x = rows.mean() / 720, columns.mean() / 1280
@@ -52,7 +54,28 @@ def test_the_badge_can_be_read_on_any_ground(corner: Corner, level: int) -> None
     assert (x < 0.5) == corner.value.endswith("left")
     region = image[rows.min() : rows.max() + 1, columns.min() : columns.max() + 1]
     linear = (region.astype(float).mean(2) / 255) ** 2.2
-    assert (np.quantile(linear, 0.98) + 0.05) / (np.quantile(linear, 0.4) + 0.05) > 4.5
+    # The ground fills most of it, the ink some per cent: the end of the scale that is not the ground's.
+    ground, ink = np.median(linear), np.quantile(linear, 0.02 if style is BadgeStyle.LIGHT else 0.98)
+    assert (max(ground, ink) + 0.05) / (min(ground, ink) + 0.05) > 4.5
+
+
+def test_the_badge_may_be_changed_and_taken_off_while_it_is_drawn() -> None:
+    badge, plain = Badge(), np.full((720, 1280, 3), 128, np.uint8)
+
+    def drawn() -> np.ndarray:
+        image = plain.copy()
+        badge.apply(image)
+        return image
+
+    right = drawn()
+    badge.config = BadgeConfig(place=Corner.BOTTOM_LEFT)
+    left = drawn()
+    assert np.array_equal(right[:360], plain[:360]) is False
+    assert np.array_equal(left[:360], plain[:360])
+    badge.config = BadgeConfig(shown=False)
+    assert np.array_equal(drawn(), plain)
+    badge.config = BadgeConfig()
+    assert np.array_equal(drawn(), right)
 
 
 @pytest.mark.parametrize("size", [(1, 1), (20, 400), (30, 30)])
