@@ -37,8 +37,7 @@ class FaceTracker(Protocol):
         """True if the detector searched the whole of the last frame.
 
         The leak guard takes "no face" for proof only then; a tracker that follows no face therefore
-        looks at every frame, and says True only when the last few frames together were looked at in
-        all turns, too, since the last face was there.
+        looks at every frame, and in all turns.
         """
         ...
 

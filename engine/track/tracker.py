@@ -1,7 +1,7 @@
 """Follows faces from frame to frame.
 
-The detector runs at the start, while a face is missing, and now and then for new faces; where it
-finds none it looks at the picture turned, too, in one turn a frame. The
+The detector runs at the start, while a face is missing, and now and then for new faces; while nobody
+is followed it looks at the picture in all turns, so that whoever comes in lying is seen at once. The
 landmark network runs on every followed face in every frame, in a region predicted from the frames
 before. Where it fails, optical flow carries the face for a while.
 """
@@ -46,8 +46,8 @@ class TrackOptions:
         detect_every: frames between two looks for new faces; 0 = only when none is followed.
         carry_seconds: how long optical flow may carry a face that can't be measured; 0 = not.
         smoothing: None gives the landmarks as measured.
-        thorough: each look takes all turns at once, not one by one: for clips, where no frame may
-            show a face that is found only later.
+        thorough: each look takes all turns at once, not one by one, though faces are followed: for
+            clips, where no frame may show a face that is found only later.
     """
 
     max_faces: int = 4
@@ -131,12 +131,10 @@ class Tracker:
         elif self._turned_look_due():
             # not in the frame of an upright look: no frame should cost much more than the others
             self._search(frame.image, self._rota.take(), time)
-        self.looked = looks and (bool(self._tracks) or self._rota.complete)
+        self.looked = looks
         doubts = [box for boxes in self._doubts.values() for box in boxes] if looks else []
         doubts += [_box(track.box) for track in lost]
         self.doubtful = tuple(box for box in doubts if not self._followed(box))
-        if self._tracks:
-            self._rota.restart()
         self._before = frame
         self._tracks.sort(key=lambda track: -track.width)
         return self._persons.identify(frame.image, [track.face() for track in self._tracks], time)
@@ -163,8 +161,12 @@ class Tracker:
             self._search(image, turn, time)
 
     def _further_turns(self) -> tuple[int, ...]:
-        """The turns in which to look now, after the look at the picture as it is."""
-        if self._options.thorough:
+        """The turns in which to look now, after the look at the picture as it is.
+
+        All of them where it shows nobody: the guard would take a face that lies for an empty room. A
+        frame then costs as much CPU time as one with a face in it, which needs landmarks and a swap.
+        """
+        if self._options.thorough or not self._tracks:
             for turn in TURNS:
                 self._rota.looked(turn)
             return TURNS
@@ -172,7 +174,7 @@ class Tracker:
         for turn in rolled:
             self._rota.prefer(turn)
         doubted = [turn for turn in TURNS if self._doubts.get(turn)]
-        if self._tracks and not rolled and not doubted and not self._rota.overdue:
+        if not rolled and not doubted and not self._rota.overdue:
             return ()
         return (self._rota.take(() if rolled else doubted),)
 

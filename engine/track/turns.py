@@ -55,17 +55,11 @@ def turn_of(landmarks: Points) -> int:
 
 
 class Rota:
-    """Whose turn it is: one turned look after the other, one a frame at most."""
+    """Whose turn it is: while faces are followed, one turned look after the other, one a frame at most."""
 
     def __init__(self) -> None:
         self._order = list(TURNS)
         self._since = 0
-        self.restart()
-
-    @property
-    def complete(self) -> bool:
-        """Each turn has had its look since the last `restart`."""
-        return not self._open
 
     def due_between(self, since_upright: int) -> bool:
         """A turned look is due, although all followed faces are seen, some frames after an upright one.
@@ -79,10 +73,6 @@ class Rota:
     def overdue(self) -> bool:
         """It has been due for so long that it must share a frame with an upright look."""
         return self._since >= 2 * _EVERY
-
-    def restart(self) -> None:
-        """What the turned looks have shown so far no longer counts: somebody is there."""
-        self._open = set(TURNS)
 
     def frame(self) -> None:
         """Another frame begins."""
@@ -108,5 +98,4 @@ class Rota:
         """There was a look in this turn."""
         self._order.remove(turn)
         self._order.append(turn)
-        self._open.discard(turn)
         self._since = 0

@@ -9,6 +9,7 @@ import cv2
 import numpy as np
 import pytest
 
+from app.bench.scene import astronaut
 from engine.build import make_tracker
 from engine.config import GuardConfig, GuardPolicy
 from engine.identity.demo import demo_photo
@@ -16,8 +17,10 @@ from engine.pipeline import Pipeline, Plan
 from engine.runtime.session import open_session
 from engine.sources.file import FileSource
 from engine.swap import make_swapper
+from engine.track.choice import FaceChoice, Which
 from engine.types import Face, Frame, Patch, Shown
 from tests.scripted import Script
+from tests.unit.track import film
 
 FRAMES = 75
 FAULTS = ("blind", "track_raises", "swap_raises", "swap_none", "swap_identity", "swap_empty", "stream")
@@ -165,3 +168,21 @@ def test_the_judges_see_a_leak(clip, swapper, identity_network):
         if clip[number][1]
     )
     assert leaks > 5
+
+
+@pytest.mark.parametrize("angle", [0, 90, 120, 180, 270])
+@pytest.mark.parametrize("which", [Which.LARGEST, Which.ALL])
+def test_whoever_comes_into_an_empty_room_is_not_seen_even_lying(swapper, which, angle):
+    real, identity = swapper
+    plan = Plan({0: identity}, FaceChoice(which), guard=GuardConfig(empty_after_s=0.2))
+    pipeline = Pipeline(make_tracker(), real, plan)
+    room = np.full((480, 640, 3), 110, np.uint8)
+    shown = [pipeline.process(film.frame(i, room)).shown for i in range(12)]
+    assert shown[-1] is Shown.NOTHING_TO_SWAP, "the room is known to be empty"
+    someone = film.moved(astronaut(), 320, 240, angle=angle)
+    for i in range(12, 18):
+        output = pipeline.process(film.frame(i, someone))
+        assert output.shown is not Shown.NOTHING_TO_SWAP
+        change = np.abs(output.image[200:280, 280:360].astype(int) - someone[200:280, 280:360])
+        assert change.mean() > 3
+    assert output.shown is Shown.SWAPPED
