@@ -83,13 +83,16 @@ class FileSource:
         """Release the file; a waiting `read` returns None."""
         self._closed.set()
         with self._lock:
-            self._pictures = iter(())
-            if self._decoder is not None:
-                self._decoder.close()
+            self._release()
 
-    def _rewind(self) -> None:
+    def _release(self) -> None:
+        """Let go of the decoder before there is another: two at once would take twice the memory."""
+        self._pictures = iter(())
         if self._decoder is not None:
             self._decoder.close()
+
+    def _rewind(self) -> None:
+        self._release()
         self._decoder = open_decoder(self._path)
         self._pictures = self._decoder.pictures()
         self._last_pts = None

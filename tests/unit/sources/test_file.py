@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
 import threading
@@ -7,6 +8,7 @@ import time
 from fractions import Fraction
 from pathlib import Path
 
+import av
 import numpy as np
 import psutil
 import pytest
@@ -14,6 +16,7 @@ from PIL import Image as PillowImage
 from PIL import ImageCms
 
 from engine.errors import InputError
+from engine.sources.decode import ClipDecoder
 from engine.sources.file import FileSource
 from engine.types import Frame
 from tests.make_clip import PATCHES, colour_bars, moving, write_clip
@@ -231,6 +234,29 @@ def test_reading_many_frames_makes_no_threads(tmp_path: Path) -> None:
     assert None not in kept
     assert psutil.Process().num_threads() <= before + 2
     source.close()
+
+
+def test_frames_and_decoders_are_freed_at_once(tmp_path: Path) -> None:
+    """Not only when the collector comes by: till then the codec takes new buffers for every frame."""
+    path = write_clip(tmp_path / "c.mp4", moving(10))
+    source = FileSource(path, loop=True)
+    kinds = (av.VideoFrame, av.container.InputContainer, ClipDecoder)
+    gc.collect()
+    before = [sum(isinstance(one, kind) for one in gc.get_objects()) for kind in kinds]
+    gc.disable()
+    try:
+        source.open()
+        for _ in range(95):
+            assert source.read() is not None
+        after = [sum(isinstance(one, kind) for one in gc.get_objects()) for kind in kinds]
+    finally:
+        gc.enable()
+        source.close()
+    frames, containers, decoders = np.subtract(after, before)
+    # the first frame of each round is asked how it is turned, which ties it up
+    assert frames <= 10 + 2
+    assert containers <= 1
+    assert decoders <= 1
 
 
 def test_pictures_with_a_colour_profile_do_not_crash_the_collector(tmp_path):
