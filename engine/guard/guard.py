@@ -79,6 +79,32 @@ class _Known:
     present: bool = True
 
 
+@dataclass(slots=True)
+class _Vigil:
+    """Looks at the whole picture, one after the other without a break.
+
+    Attributes:
+        since: time of the first, seconds; None before it.
+        looks: how many there were.
+    """
+
+    since: float | None = None
+    looks: int = 0
+
+    def end(self) -> None:
+        """It was broken; the next look begins another."""
+        self.since, self.looks = None, 0
+
+    def look(self, now_s: float) -> None:
+        """One more look."""
+        self.since = now_s if self.since is None else self.since
+        self.looks += 1
+
+    def lasted(self, now_s: float, seconds: float) -> bool:
+        """True if it goes on since so long, with so many looks that one miss can't pass for nobody."""
+        return self.since is not None and self.looks >= _LOOKS and now_s - self.since >= seconds
+
+
 class Guard:
     """Judges the frames of one stream, in order; used by one thread.
 
@@ -99,10 +125,7 @@ class Guard:
         self._seen: set[int] = set()
         self._newly_lost = False
         self._last_look = -1e9
-        self._quiet_since: float | None = None
-        self._quiet_looks = 0
-        self._watched_since: float | None = None
-        self._watched_looks = 0
+        self._watched, self._quiet = _Vigil(), _Vigil()
 
     def judge(self, evidence: Evidence) -> Verdict:
         """The verdict on the next frame."""
@@ -123,7 +146,7 @@ class Guard:
         if evidence.failed:
             return Verdict(False, "stage-failed")
         lost = [one for one in self._people.values() if not one.present]
-        if lost and self._quiet_for(evidence, self.config.empty_after_s):
+        if lost and evidence.looked and self._quiet.lasted(evidence.now_s, self.config.empty_after_s):
             self._people = {key: one for key, one in self._people.items() if one.present}
             lost = []
         unswapped = [
@@ -181,30 +204,23 @@ class Guard:
             del self._people[min(near)[1]]
 
     def _listen(self, evidence: Evidence) -> None:
-        """Keep the times since which the detector has looked without a break, and seen nobody in doubt."""
+        """Keep watch: whether the detector goes on looking, and whether it sees nobody in doubt.
+
+        What it doubts is covered as long as it does, so a scene may be known with doubts in it, but a
+        lost person is gone only when nothing could be that person.
+        """
         stale = not evidence.looked and evidence.now_s - self._last_look > self.config.look_age_s
         if evidence.failed or self._newly_lost or stale:
-            self._watched_since, self._watched_looks = None, 0
-        if self._watched_since is None or evidence.doubtful:
-            self._quiet_since, self._quiet_looks = None, 0
+            self._watched.end()
+            self._quiet.end()
+        if evidence.doubtful:
+            self._quiet.end()
         if not evidence.looked or evidence.failed:
             return
         self._last_look = evidence.now_s
-        if self._watched_since is None:
-            self._watched_since = evidence.now_s
-        self._watched_looks += 1
+        self._watched.look(evidence.now_s)
         if not evidence.doubtful:
-            if self._quiet_since is None:
-                self._quiet_since = evidence.now_s
-            self._quiet_looks += 1
-
-    def _quiet_for(self, evidence: Evidence, seconds: float) -> bool:
-        """True if this very frame was looked at, and nobody was in doubt for so long."""
-        return _long_enough(evidence, self._quiet_since, self._quiet_looks, seconds)
-
-    def _watched_for(self, evidence: Evidence, seconds: float) -> bool:
-        """The same, but for doubtful places, which are covered as long as they are doubtful."""
-        return _long_enough(evidence, self._watched_since, self._watched_looks, seconds)
+            self._quiet.look(evidence.now_s)
 
     def _look_missing(self, evidence: Evidence) -> bool:
         if evidence.looked:
@@ -217,13 +233,11 @@ class Guard:
         """True once the start is over: a first look showed who is there, and all are swapped."""
         swapped_all = bool(self._people) and not unswapped and evidence.looked and not evidence.doubtful
         self._scene_known = swapped_all or (
-            not self._people and self._watched_for(evidence, self.config.empty_after_s)
+            not self._people
+            and evidence.looked
+            and self._watched.lasted(evidence.now_s, self.config.empty_after_s)
         )
         return self._scene_known
-
-
-def _long_enough(evidence: Evidence, since: float | None, looks: int, seconds: float) -> bool:
-    return evidence.looked and since is not None and looks >= _LOOKS and evidence.now_s - since >= seconds
 
 
 def _distance(one: Box, other: Box) -> float:
