@@ -87,13 +87,9 @@ def _give(args: argparse.Namespace) -> int:
 
 
 def _export(args: argparse.Namespace) -> int:
-    from engine.atomic import replacing
-    from engine.identity.consent_page import consent_page
+    from engine.identity.consent_page import write_consent_page
 
-    consents = _consents()
-    page = consent_page(consents.records(), release=consents.releases.find)
-    with replacing(args.file.absolute()) as partial:
-        partial.write_text(page, encoding="utf-8")
+    write_consent_page(args.file, _consents())
     say(f"{args.file} was written; it holds names, so keep it to yourself")
     return 0
 

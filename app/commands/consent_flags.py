@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -68,8 +68,9 @@ def record(args: argparse.Namespace, consents: ConsentStore, digest: str) -> Con
 
 
 def _day(text: str) -> datetime:
+    from engine.identity.consent import end_after
+
     try:
-        day = date.fromisoformat(text)
-        return datetime.combine(day + timedelta(days=1), time(), UTC)  # from then on it does not hold
+        return end_after(date.fromisoformat(text))
     except (ValueError, OverflowError):
         raise argparse.ArgumentTypeError(f"{text} is no date; give YYYY-MM-DD") from None

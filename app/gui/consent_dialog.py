@@ -1,4 +1,4 @@
-"""The question asked once for each new face: on what ground may it be used?"""
+"""The question asked once for each new face: on what ground may it be used, and on whose word?"""
 
 from __future__ import annotations
 
@@ -11,17 +11,19 @@ from PySide6.QtWidgets import (
     QDialogButtonBox,
     QHBoxLayout,
     QLabel,
+    QPushButton,
     QRadioButton,
     QVBoxLayout,
     QWidget,
 )
 
+from app.gui.consent_details import Answer, ConsentDetails
 from app.gui.widgets import label
 from engine.identity.consent import Basis
 
 
 class ConsentDialog(QDialog):
-    """Ask for the basis; `basis` is the answer once the dialog was accepted."""
+    """Ask for the basis, and for details if there are any; `answer` is there once it was accepted."""
 
     def __init__(self, thumbnail: QPixmap, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -48,6 +50,12 @@ class ConsentDialog(QDialog):
             self._bases[button] = basis
             self._group.addButton(button, number)
             answers.addWidget(button)
+        self.more = QPushButton(self.tr("&More: who, what for, until when, a release form"))
+        self.more.setProperty("kind", "link")
+        self.more.setCheckable(True)
+        self.details = ConsentDetails()
+        self.details.hide()
+        self.more.toggled.connect(self._show_details)
         self._buttons = QDialogButtonBox(
             QDialogButtonBox.StandardButton.Ok | QDialogButtonBox.StandardButton.Cancel
         )
@@ -57,13 +65,15 @@ class ConsentDialog(QDialog):
         self.accept_button.setEnabled(False)
         self._buttons.accepted.connect(self.accept)
         self._buttons.rejected.connect(self.reject)
-        self._group.buttonClicked.connect(lambda: self.accept_button.setEnabled(True))
+        self._group.buttonClicked.connect(self._chosen)
 
         right = QVBoxLayout()
         right.setSpacing(12)
         for widget in (question, why):
             right.addWidget(widget)
         right.addLayout(answers)
+        right.addWidget(self.more)
+        right.addWidget(self.details)
         top = QHBoxLayout()
         top.setSpacing(18)
         top.addWidget(picture)
@@ -75,15 +85,24 @@ class ConsentDialog(QDialog):
         rows.addWidget(self._buttons)
 
     @property
-    def basis(self) -> Basis:
-        """What the consent record keeps; only after an answer was given."""
+    def answer(self) -> Answer:
+        """What the consent record keeps; only after a ground was chosen."""
         checked = self._group.checkedButton()
         assert checked is not None
-        return self._bases[checked]
+        return self.details.answer(self._bases[checked])
 
     def choose(self, basis: Basis) -> None:
         """Give an answer."""
         next(button for button, one in self._bases.items() if one is basis).click()
+
+    def _chosen(self, button: QAbstractButton) -> None:
+        self.accept_button.setEnabled(True)
+        if self._bases[button] is Basis.PERMISSION:
+            self.more.setChecked(True)  # whose?
+
+    def _show_details(self, on: bool) -> None:
+        self.details.setVisible(on)
+        self.adjustSize()
 
     def _answers(self) -> list[tuple[Basis, str]]:
         return [

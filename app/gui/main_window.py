@@ -14,6 +14,7 @@ from app.gui import settings as remembered
 from app.gui.bridge import Bridge, Request
 from app.gui.browser_page import BrowserPage
 from app.gui.camera_panel import DEMO
+from app.gui.consents import Consents
 from app.gui.controls import Controls
 from app.gui.desk import WindowDesk
 from app.gui.live import Live
@@ -68,6 +69,7 @@ class MainWindow(QMainWindow):
             self.stage, self.controls, self.status, panels.output, self,
         )  # fmt: skip
         self.page = BrowserPage(self.bridge, panels.page, self._desk, self._settings.output.server_port, self)
+        self.consents = Consents(panels.consents, self.sources, library, self.bridge, self)
         self.verifying = Verifying(panels.verify, self.bridge, self)
         self._connect()
         for note in notes:
@@ -98,6 +100,8 @@ class MainWindow(QMainWindow):
         self.live.failed.connect(banners.show_error)
         self.page.failed.connect(banners.show_error)
         self.verifying.failed.connect(banners.show_error)
+        self.consents.failed.connect(banners.show_error)
+        self.consents.told.connect(lambda text, detail: banners.show_message("info", text, detail))
         self.live.figures.connect(panels.figures.show_stats)
         self.live.warned.connect(lambda sentence: banners.show_message("warn", sentence))
         self.live.recovered.connect(lambda: banners.clear("warn"))

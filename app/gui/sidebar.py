@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QFrame, QScrollArea, QTabWidget, QVBoxLayout, QWid
 
 from app.gui.badge_panel import BadgePanel
 from app.gui.camera_panel import CameraPanel
+from app.gui.consent_panel import ConsentPanel
 from app.gui.figures_panel import FiguresPanel
 from app.gui.guard_panel import GuardPanel
 from app.gui.output_panel import OutputPanel
@@ -39,12 +40,13 @@ class Sidebar(QTabWidget):
         self.page = PagePanel(settings.output)
         self.guard = GuardPanel(settings.guard)
         self.badge = BadgePanel(settings.badge)
+        self.consents = ConsentPanel()
         self.figures = FiguresPanel(settings.delay)
         self.photos = PhotoPanel()
         self.verify = VerifyPanel()
         self._add(self.tr("Swap"), self.source, self.camera, self.swap)
         self._add(self.tr("Outputs"), self.output, self.page)
-        self._add(self.tr("Safety"), self.guard, self.badge)
+        self._add(self.tr("Safety"), self.guard, self.badge, self.consents)
         self._add(self.tr("Figures"), self.figures, self.photos)
         self._add(self.tr("Verify"), self.verify)
 

@@ -16,7 +16,7 @@ from app.gui.bridge import Bridge
 from app.gui.consent_dialog import ConsentDialog
 from app.gui.face_chooser import FaceChooser
 from app.gui.source_panel import MOST, Source, SourcePanel, thumbnail
-from engine.errors import DeviceError, InputError, RefusedError, UsageError
+from engine.errors import InputError, RefusedError, UsageError
 from engine.types import Image
 
 if TYPE_CHECKING:
@@ -152,6 +152,13 @@ class Sources(QObject):
         else:
             self.use_built_in()
 
+    def forget(self, digest: str) -> None:
+        """Do without a photo whose consent was taken back."""
+        for row, source in enumerate(self._sources):
+            if source.photo.digest == digest:
+                self.remove(row)
+                return
+
     def _look(self, work: Callable[[], Source | Choice]) -> None:
         self._reading += 1
         self._panel.set_busy(True)
@@ -187,7 +194,8 @@ class Sources(QObject):
     def _accept(self, source: Source) -> None:
         if any(one.photo.digest == source.photo.digest for one in self._sources):
             return
-        if source.path is not None and not self._may_use(source):
+        if source.path is not None and not self._has_consent(source):
+            self._ask_consent(source)
             return
         own = [one for one in self._sources if one.path]
         if source.path is None and own:
@@ -200,19 +208,23 @@ class Sources(QObject):
         self._sources = [*own, source]
         self._show()
 
-    def _may_use(self, source: Source) -> bool:
+    def _has_consent(self, source: Source) -> bool:
         with contextlib.suppress(RefusedError):
             self._consents.require(source.photo.digest)
             return True
+        return False
+
+    def _ask_consent(self, source: Source) -> None:
         dialog = ConsentDialog(thumbnail(source.photo, 112), self._window)
         if dialog.exec() != QDialog.DialogCode.Accepted:
-            return False
-        try:
-            self._consents.give(source.photo.digest, dialog.basis)
-        except DeviceError as error:
-            self.failed.emit(error)
-            return False
-        return True
+            return
+        answer = dialog.answer
+
+        def record() -> Source:
+            answer.record(self._consents, source.photo.digest)
+            return source
+
+        self._look(record)
 
     def _show(self) -> None:
         self._panel.set_sources(self._sources)

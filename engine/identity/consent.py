@@ -10,7 +10,7 @@ import enum
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from pathlib import Path
 from typing import Any, Self
 
@@ -126,6 +126,15 @@ class Consent:
             proof
             and Proof(datetime.fromisoformat(proof["when"]), str(proof["model"]), float(proof["similarity"])),
         )
+
+
+def end_after(day: date) -> datetime:
+    """`Consent.expires` of a consent that holds on this day, in UTC, for the last time.
+
+    Raises:
+        OverflowError: it is the calendar's last day.
+    """
+    return datetime.combine(day + timedelta(days=1), time(), UTC)
 
 
 def _now() -> datetime:

@@ -8,7 +8,8 @@ from datetime import UTC, datetime
 from html import escape
 from pathlib import Path
 
-from engine.identity.consent import Basis, Consent
+from engine.atomic import replacing
+from engine.identity.consent import Basis, Consent, ConsentStore
 
 _MEANING = {
     Basis.SELF: "The user's own face",
@@ -54,6 +55,17 @@ def consent_page(
     now = now or datetime.now(UTC)
     tables = "\n".join(_table(digest, consent, now, release) for digest, consent in records)
     return _PAGE.format(written=_moment(now), records=tables or "<p>There are none.</p>")
+
+
+def write_consent_page(path: Path, consents: ConsentStore) -> None:
+    """Write all records as a page, all or nothing.
+
+    Raises:
+        UsageError, DeviceError: it can't be written there.
+    """
+    page = consent_page(consents.records(), release=consents.releases.find)
+    with replacing(path.absolute()) as partial:
+        partial.write_text(page, encoding="utf-8")
 
 
 def _table(digest: str, consent: Consent, now: datetime, release: Callable[[str], Path | None]) -> str:

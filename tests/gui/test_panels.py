@@ -14,6 +14,7 @@ from pytestqt.qtbot import QtBot
 from app.gui.badge_panel import BadgePanel
 from app.gui.banner import BannerStack
 from app.gui.camera_panel import DEMO, CameraPanel
+from app.gui.consent_details import Answer
 from app.gui.consent_dialog import ConsentDialog
 from app.gui.controls import Controls
 from app.gui.face_chooser import FaceChooser
@@ -254,7 +255,7 @@ class TestDialogs:
         assert not dialog.accept_button.isEnabled()
         dialog.choose(Basis.PERMISSION)
         assert dialog.accept_button.isEnabled()
-        assert dialog.basis is Basis.PERMISSION
+        assert dialog.answer == Answer(Basis.PERMISSION)
 
     def test_a_face_is_chosen_by_click(self, qtbot: QtBot) -> None:
         boxes = [(10.0, 10.0, 60.0, 60.0), (120.0, 20.0, 180.0, 90.0)]
