@@ -40,9 +40,10 @@ step() {
 }
 
 # Debian packages: libraries that OpenCV and Qt load, an X server for window tests, ffmpeg as an
-# independent judge of the files we write, busybox and kmod for the virtual-camera guest.
+# independent judge of the files we write, a sound server without a sound card, busybox and kmod for the virtual-camera guest.
 system_packages() {
     local wanted=(xvfb chromium ffmpeg procps libgl1 libegl1 libopengl0 libglib2.0-0 libfontconfig1 libdbus-1-3
+        libportaudio2 pulseaudio libasound2-plugins
         libxkbcommon-x11-0 libxcb-cursor0 libxcb-icccm4 libxcb-image0 libxcb-keysyms1 libxcb-randr0
         libxcb-render-util0 libxcb-shape0 libxcb-xinerama0 libxcb-xkb1 fonts-dejavu-core)
     local missing=() package

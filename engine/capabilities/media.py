@@ -8,6 +8,8 @@ import os
 from engine.capabilities.encoders import Encoder, h264_encoders
 from engine.capabilities.probe import Probe, State
 from engine.devices import Camera, list_cameras, list_virtual_cameras, remedies
+from engine.errors import DeviceError
+from engine.sound.devices import find_microphone
 
 
 def cameras() -> list[Probe]:
@@ -49,7 +51,7 @@ def virtual_cameras() -> list[Probe]:
 
 def encoders() -> list[Probe]:
     """H.264 encoders, each tried on one picture."""
-    found = h264_encoders()
+    found = list(h264_encoders())
     if all(encoder.trouble for encoder in found):
         return [
             Probe("encoder", State.MISSING, "no H.264 encoder opens", "Run: pip install --force-reinstall av")
@@ -72,13 +74,9 @@ def _encoder(encoder: Encoder) -> str:
 
 def microphone() -> list[Probe]:
     """Is there a microphone to record?"""
-    if importlib.util.find_spec("sounddevice") is None:
-        detail = "the package sounddevice is not installed: live recordings have no sound"
-        return [Probe("microphone", State.MISSING, detail, "Run: pip install sounddevice", optional=True)]
     try:
-        import sounddevice
-
-        device = sounddevice.query_devices(kind="input")
-    except Exception as error:  # noqa: BLE001 — PortAudio missing or no device: both are the finding
-        return [Probe("microphone", State.MISSING, str(error).strip(), "Plug in a microphone", optional=True)]
-    return [Probe("microphone", State.OK, str(device["name"]), optional=True)]
+        found = find_microphone()
+    except DeviceError as error:
+        detail = f"{error.message}: live recordings have no sound"
+        return [Probe("microphone", State.MISSING, detail, error.remedy, optional=True)]
+    return [Probe("microphone", State.OK, found.name, optional=True)]

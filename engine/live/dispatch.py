@@ -134,8 +134,9 @@ class Dispatch:
         self._outlet.remove(delivery)
         delivery.queue.close()
         error = delivery.error or line.loop.error
-        message = f"{line.route.sink.name}: {describe(error)}"
-        self._report("sink-failed", message, error=type(error).__name__, stuck=stuck)
+        sink = line.route.sink.name
+        message = f"{sink}: {describe(error)}"
+        self._report("sink-failed", message, sink=sink, error=type(error).__name__, stuck=stuck)
         if line.route.restart and line.limit.allows(now):
             line.retry_at = line.backoff.next_try(now)
         else:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import enum
 import json
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,10 @@ FORMATS = {
     ".gif": "image/gif",
 }
 """Endings that can carry a manifest, and their media types."""
+
+_MANIFEST_BYTES = 100_000
+"""More than a manifest takes (about 20 kB). The disk is asked beforehand because c2pa's error does not say
+that it is full."""
 
 
 class Trust(enum.Enum):
@@ -95,6 +100,10 @@ def sign(path: Path, target: Path, key: SigningKey, payload: Payload, swapper: s
     if media_type is None:
         raise InputError(
             f"{path.suffix} files can't carry a manifest", "Use MP4, MOV, JPEG, PNG, WebP or TIFF"
+        )
+    if shutil.disk_usage(target.parent).free < path.stat().st_size + _MANIFEST_BYTES:
+        raise DeviceError(
+            f"There is no room left to sign {path.name}, which takes as much again", "Free some space"
         )
     info = c2pa.C2paSignerInfo(b"es256", key.chain, key.key, None)
     try:

@@ -26,12 +26,14 @@ class Codec:
         options: its options.
         odd_sizes: it takes odd sizes with halved chroma.
         full_chroma: it can store chroma in full resolution.
+        pixels: FFmpeg's name of the layout it takes chroma of half resolution in.
     """
 
     name: str
     options: dict[str, str]
     odd_sizes: bool = True
     full_chroma: bool = True
+    pixels: str = "yuv420p"
 
 
 # crf 17 is what x264's documentation calls visually lossless; "fast" costs half of "medium" for
@@ -78,7 +80,7 @@ class VideoTrack:
         self._video = video
         odd = bool(video.width % 2 or video.height % 2) and not codec.odd_sizes
         full = codec.full_chroma and (video.full_chroma or odd)
-        self._pixels = "yuv444p" if full else "yuv420p"
+        self._pixels = "yuv444p" if full else codec.pixels
         self._palette: Graph | None = None
         rate = Fraction(video.fps).limit_denominator(1001)
         stream = container.add_stream(codec.name, rate=rate, options=dict(codec.options))
