@@ -117,12 +117,34 @@ def make_pipeline(
     return Pipeline(tracker, swapper, plan, marker=marker, report=report, join=join)
 
 
-def make_virtual_camera(name: str, swapper: str, *, backend: str | None = None) -> Route:
-    """The virtual camera of that name, "" for the one to be had; reopened if it fails."""
+def make_virtual_camera(
+    name: str,
+    swapper: str,
+    *,
+    size: tuple[int, int] | None = None,
+    fps: float = 0.0,
+    backend: str | None = None,
+) -> Route:
+    """The virtual camera of that name, "" for the one to be had; reopened if it fails.
+
+    Args:
+        size: width and height; those of the stream if not given.
+        fps: frames per second; 0 for the stream's.
+    """
     from engine.live.dispatch import Route
     from engine.sinks.virtual_camera import VirtualCamera
 
-    return Route(VirtualCamera(name or None, card=_marked_card(swapper), backend=backend), restart=True)
+    card = _marked_card(swapper)
+    sink = VirtualCamera(name or None, size=size, fps=fps or None, card=card, backend=backend)
+    return Route(sink, restart=True)
+
+
+def make_vmc(host: str, port: int) -> Route:
+    """Pose and expression for VTuber programs; reopened if it fails."""
+    from engine.live.dispatch import Route
+    from engine.sinks.vmc import VmcSink
+
+    return Route(VmcSink(host, port), restart=True)
 
 
 def make_browser(swapper: str) -> BrowserSink:

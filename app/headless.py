@@ -10,16 +10,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from app.build import make_browser, make_recorder, make_virtual_camera
+from app.build import make_browser, make_recorder, make_virtual_camera, make_vmc
 from app.commands.arguments import prepare, read_photos, swap_config
 from app.console import note
 from app.desk import LiveDesk, Plug, Worn
-from app.options import CameraConfig, from_flags
+from app.options import CameraConfig, OutputConfig, from_flags
 from engine.config import BadgeConfig, DelayConfig, GuardConfig, GuardPolicy, SessionConfig
 from engine.errors import UsageError
 
 if TYPE_CHECKING:
-    from engine.live.dispatch import Route
     from engine.swap.base import Swapper
 
 
@@ -78,21 +77,20 @@ def _faces(args: argparse.Namespace, config: SessionConfig) -> tuple[Swapper[Any
 
 
 def _plugs(args: argparse.Namespace, swapper: str) -> list[Plug]:
-    record = _recordings(args.record)
-
-    def make_vmc() -> Route:
-        from engine.live.dispatch import Route
-        from engine.sinks.vmc import VmcSink
-
-        return Route(VmcSink(*(args.vmc or ())), restart=True)
+    record, output = _recordings(args.record), from_flags(OutputConfig, args)
+    address = args.vmc or (output.vmc_host, output.vmc_port)
 
     return [
         Plug(
             "virtual-camera", "Virtual camera",
-            lambda: make_virtual_camera(args.virtual_camera or "", swapper), args.virtual_camera is not None,
+            lambda: make_virtual_camera(
+                args.virtual_camera or "", swapper,
+                size=output.virtual_camera_pixels, fps=output.virtual_camera_fps,
+            ),
+            args.virtual_camera is not None,
         ),
         Plug("recording", "Recording", lambda: make_recorder(next(record), swapper), args.record is not None),
-        Plug("vmc", "VMC, for VTuber programs", make_vmc, args.vmc is not None),
+        Plug("vmc", "VMC, for VTuber programs", lambda: make_vmc(*address), args.vmc is not None),
     ]  # fmt: skip
 
 

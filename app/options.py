@@ -43,9 +43,31 @@ class OutputConfig(Checked):
 
     virtual_camera: bool = setting(False, "offer the picture as a camera to other programs")
     virtual_camera_name: str = setting("", "virtual camera by name, if there are several")
+    virtual_camera_size: str = setting(
+        "", "picture size of the virtual camera, WIDTHxHEIGHT; as the camera's if not given"
+    )
+    virtual_camera_fps: float = setting(
+        0.0, "frames per second of the virtual camera; 0 for the camera's", low=0.0, high=120.0
+    )
     browser: bool = setting(False, "serve the browser page and the control server to this computer")
     server_port: int = setting(7420, "port of the browser page and the control server", low=0, high=65535)
+    vmc: bool = setting(False, "send head pose and expression to a VTuber program by the VMC protocol")
+    vmc_host: str = setting("127.0.0.1", "where the VTuber program runs; 127.0.0.1 is this computer")
+    vmc_port: int = setting(39539, "UDP port on which the VTuber program listens", low=1, high=65535)
+    osc: bool = setting(False, "take panic and strength over OSC from this computer")
+    osc_port: int = setting(9010, "UDP port on which OSC commands are taken", low=1, high=65535)
+    tracking_only: bool = setting(False, "swap nothing and show nobody: only head pose and expression leave")
     recordings: str = setting("", "folder for recordings")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.virtual_camera_size:
+            parse_size(self.virtual_camera_size)
+
+    @property
+    def virtual_camera_pixels(self) -> tuple[int, int] | None:
+        """`virtual_camera_size` as (width, height); None = as the camera's."""
+        return parse_size(self.virtual_camera_size) if self.virtual_camera_size else None
 
 
 def parse_size(text: str) -> tuple[int, int]:

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from engine.events import Event
 
 _POLL_S = 0.5
-_SERVER, _OSC, _VMC = OutputConfig.server_port, 9010, ("127.0.0.1", 39539)
+_SERVER, _OSC = OutputConfig.server_port, OutputConfig.osc_port
+_VMC = (OutputConfig.vmc_host, OutputConfig.vmc_port)
 _TOLD = {
     "camera-lost", "camera-back", "sink-failed", "stage-failed", "engine-restart", "swapper-fallback",
     "swapper-ready", "detector-fallback", "extra-failed",
@@ -39,10 +40,14 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "--virtual-camera", nargs="?", const="", metavar="NAME",
         help="offer the picture as a camera to other programs; NAME if there are several",
     )  # fmt: skip
+    add_flags(
+        outputs, OutputConfig,
+        {"virtual_camera_size": "--virtual-camera-size", "virtual_camera_fps": "--virtual-camera-fps"},
+    )  # fmt: skip
     outputs.add_argument("--record", type=Path, metavar="FILE", help="record to a video file")
     outputs.add_argument(
         "--vmc", nargs="?", const=_VMC, type=_address, metavar="HOST:PORT",
-        help=f"send pose and expression to a VTuber program (default {_VMC[0]}:{_VMC[1]}; with --headless)",
+        help=f"send pose and expression to a VTuber program (default {_VMC[0]}:{_VMC[1]})",
     )  # fmt: skip
     outputs.add_argument("--headless", action="store_true", help="open no window")
     outputs.add_argument("--seconds", type=positive, metavar="N", help="stop by itself after so long")
@@ -63,7 +68,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )  # fmt: skip
     control.add_argument(
         "--osc", nargs="?", const=_OSC, type=_port, metavar="PORT",
-        help=f"take panic and strength over OSC from this computer (default {_OSC}; with --headless)",
+        help=f"take panic and strength over OSC from this computer (default {_OSC})",
     )  # fmt: skip
     control.add_argument(
         "--other", nargs="+", action="append", metavar="PHOTO",
@@ -79,9 +84,8 @@ def execute(args: argparse.Namespace) -> int:
             raise UsageError(f"There is no folder {path.parent}", "Create it first")
     if args.headless or args.tracking_only:
         return _headless(args)
-    for flag in ("osc", "vmc", "other"):
-        if getattr(args, flag) is not None:
-            raise UsageError(f"--{flag} needs --headless", "Add it")
+    if args.other is not None:
+        raise UsageError("--other needs --headless", "Add it")
     return _window(args)
 
 
@@ -105,7 +109,12 @@ def _window(args: argparse.Namespace) -> int:
             virtual_camera=args.virtual_camera is not None,
             virtual_camera_name=args.virtual_camera or "",
             browser=args.server is not None,
-            server_port=OutputConfig.server_port if args.server is None else args.server,
+            server_port=_SERVER if args.server is None else args.server,
+            vmc=args.vmc is not None,
+            vmc_host=(args.vmc or _VMC)[0],
+            vmc_port=(args.vmc or _VMC)[1],
+            osc=args.osc is not None,
+            osc_port=_OSC if args.osc is None else args.osc,
         ),
         sources=tuple((path, args.face or 1) for path in args.source or ()),
     )

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject, Signal
 
 from app.options import CameraConfig
-from engine.config import BadgeConfig, GuardConfig, NeuralConfig, SessionConfig, Who
+from engine.config import BadgeConfig, GuardConfig, NeuralConfig, SessionConfig, SwapConfig, Who
 from engine.sinks.preview import PreviewSink
 from engine.types import Output
 
@@ -62,7 +62,9 @@ class Bridge(QObject):
     sink_added = Signal(object)
     """A sink that now gets pictures."""
     sink_gone = Signal(object)
-    """A sink that gets no more, or could not be opened (then None)."""
+    """A sink that gets no more."""
+    sink_refused = Signal(str)
+    """Name of a sink that could not be opened."""
 
     def __init__(
         self,
@@ -114,8 +116,11 @@ class Bridge(QObject):
 
         self._run(self._engine, switch)
 
-    def add_sink(self, make: Callable[[], Sink | Route]) -> None:
-        """Feed one more sink; `sink_added`, or `failed` and `sink_gone`, tell how it went."""
+    def add_sink(self, make: Callable[[], Sink | Route], name: str) -> None:
+        """Feed one more sink, of that name; `sink_added`, or `failed` and `sink_refused`, tell how it went.
+
+        While nothing runs, nothing happens.
+        """
 
         def add() -> None:
             if self._session is None:
@@ -124,7 +129,7 @@ class Bridge(QObject):
                 made = make()
                 self._session.add_sink(made)
             except Exception:
-                self.sink_gone.emit(None)
+                self.sink_refused.emit(name)
                 raise
             self.sink_added.emit(getattr(made, "sink", made))
 
@@ -198,7 +203,8 @@ class Bridge(QObject):
 
     def set_badge(self, badge: BadgeConfig) -> None:
         """Show the visible mark elsewhere, otherwise, or not at all."""
-        if self._badge is not None:
+        session = self._session
+        if self._badge is not None and session is not None and not session.config.tracking_only:
             self._badge.config = badge
 
     def close(self) -> None:
@@ -232,7 +238,11 @@ class Bridge(QObject):
         try:
             self._finish()
             self._badge = Badge(request.badge)
-            swapper, identity = self._prepare(request.config.swap.swapper, request.photos)
+            if request.config.tracking_only:  # nothing is synthetic then
+                self._badge.config = replace(request.badge, shown=False)
+                swapper, identity = self._make(SwapConfig.swapper), None
+            else:
+                swapper, identity = self._prepare(request.config.swap.swapper, request.photos)
             source = source_giver(request.camera)
             session = make_session(
                 request.config, source, swapper, identity, [self._preview], badge=self._badge
@@ -259,11 +269,15 @@ class Bridge(QObject):
             session.stop()
 
     def _prepare(self, name: str, photos: tuple[SourcePhoto, ...]) -> tuple[Swapper[Any], Any]:
+        swapper = self._make(name)
+        return swapper, self._library.prepare(swapper, photos)
+
+    def _make(self, name: str) -> Swapper[Any]:
         if self._swapper is None or self._swapper.name != name:
             from engine.swap import make_swapper
 
             self._swapper = make_swapper(name, config=self._neural)
-        return self._swapper, self._library.prepare(self._swapper, photos)
+        return self._swapper
 
     def _tell(self, event: Event) -> None:
         """On the session's event thread."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
@@ -21,17 +20,17 @@ class BrowserPage(QObject):
     """Serves the page while its box is ticked.
 
     Args:
-        desk: makes what the server controls.
+        desk: what the server controls.
         port: where it is served.
     """
 
     failed = Signal(object)
 
     def __init__(
-        self, bridge: Bridge, panel: PagePanel, desk: Callable[[], WindowDesk], port: int, parent: QObject
+        self, bridge: Bridge, panel: PagePanel, desk: WindowDesk, port: int, parent: QObject
     ) -> None:
         super().__init__(parent)
-        self._bridge, self._panel, self._make_desk, self._port = bridge, panel, desk, port
+        self._bridge, self._panel, self._desk, self._port = bridge, panel, desk, port
         self._server: ControlServer | None = None
         self._sink: BrowserSink | None = None
         panel.browser_switched.connect(self._switch)
@@ -60,9 +59,8 @@ class BrowserPage(QObject):
             from app.build import make_browser
             from app.server.opening import open_server
 
-            desk = self._make_desk()
-            self._sink = make_browser(desk.swapper)
-            self._server = open_server(desk, self._sink, self._port)
+            self._sink = make_browser(self._desk.swapper)
+            self._server = open_server(self._desk, self._sink, self._port)
             self._server.start()
         except Exception as error:  # noqa: BLE001 - shown in the window
             self.close()
@@ -76,7 +74,7 @@ class BrowserPage(QObject):
         """Let a session that runs send its pictures."""
         sink = self._sink
         if sink is not None:
-            self._bridge.add_sink(lambda: sink)
+            self._bridge.add_sink(lambda: sink, sink.name)
 
     def _copy(self) -> None:
         if self._server is not None:

@@ -18,8 +18,8 @@ from engine.errors import UsageError
 
 DEMO = "demo"
 _CLIP = "<clip>"
-_SIZES = ("640x360", "640x480", "1280x720", "1920x1080")
-_RATES = (24.0, 25.0, 30.0, 60.0)
+SIZES = ("640x360", "640x480", "1280x720", "1920x1080")
+RATES = (24.0, 25.0, 30.0, 60.0)
 
 
 class CameraPanel(Card):
@@ -51,9 +51,9 @@ class CameraPanel(Card):
         self.body.addLayout(row)
 
         self._wanted = config.camera
-        self.size_box.addItems(_SIZES)
+        self.size_box.addItems(SIZES)
         self.size_box.setCurrentText(config.size)
-        for rate in sorted({*_RATES, config.fps}):
+        for rate in sorted({*RATES, config.fps}):
             self.rate.addItem(self.tr("%g fps") % rate, rate)
         self.rate.setCurrentIndex(self.rate.findData(config.fps))
         self._last = 0

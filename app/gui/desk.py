@@ -38,11 +38,14 @@ class WindowDesk(QObject):
     _asked = Signal(object)
 
     def __init__(
-        self, bridge: Bridge, live: Live, panels: Sidebar, controls: Controls, swapper: str, parent: QObject
+        self, bridge: Bridge, live: Live, panels: Sidebar, controls: Controls, parent: QObject
     ) -> None:
         super().__init__(parent)
         self._bridge, self._live, self._panels, self._controls = bridge, live, panels, controls
-        self.swapper = swapper
+        self.swapper = "none"
+        self.note_swapper()
+        panels.swap.swapper_changed.connect(self.note_swapper)
+        panels.vtuber.tracking_only_switched.connect(self.note_swapper)
         self._panic = False
         self._listeners: tuple[Callable[[Event], None], ...] = ()
         self._asked.connect(self._do, Qt.ConnectionType.QueuedConnection)
@@ -150,11 +153,18 @@ class WindowDesk(QObject):
 
     # on the GUI thread
 
+    def note_swapper(self) -> None:
+        """Keep the swapper's name where the server's threads may read it."""
+        panels = self._panels
+        alone = panels.vtuber.tracking_only.isChecked()
+        self.swapper = "none" if alone else panels.swap.swap_config().swapper
+
     def _switches(self) -> dict[str, tuple[str, QCheckBox | QPushButton]]:
-        output = self._panels.output
+        panels = self._panels
         return {
-            "virtual-camera": ("Virtual camera", output.virtual_camera),
-            "recording": ("Recording", output.record),
+            "virtual-camera": ("Virtual camera", panels.virtual_camera.on),
+            "recording": ("Recording", panels.record.record),
+            "vmc": ("VMC, for VTuber programs", panels.vtuber.vmc),
         }
 
     def _do(self, work: Callable[[], None]) -> None:

@@ -1,4 +1,4 @@
-"""Start, Stop, cover, record, virtual camera: what the window asks of the engine, and what it hears back."""
+"""Start, Stop, cover, record: what the window asks of the engine, and what it hears back."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from PySide6.QtCore import QDateTime, QObject, QStandardPaths, QTimer, Signal
 
 from app.gui.bridge import Bridge, Request
 from app.gui.controls import Controls
-from app.gui.output_panel import OutputPanel
+from app.gui.record_panel import RecordPanel
 from app.gui.stage import Stage
 from app.gui.status_bar import Figures, StatusBar
 from app.options import OutputConfig
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from engine.sinks.base import Sink
 
 _FIGURES_MS = 500
+_RECORDER = "recorder"
 _WARNINGS = {
     "camera-lost", "sink-failed", "stage-failed", "engine-restart", "swapper-fallback", "detector-fallback",
     "extra-failed",
@@ -34,7 +35,7 @@ class Live(QObject):
     Args:
         bridge: the engine.
         request: gives what Start asks for; may raise `UsageError`.
-        config: which outputs are on.
+        config: where recordings go.
     """
 
     failed = Signal(object)
@@ -55,13 +56,12 @@ class Live(QObject):
         stage: Stage,
         controls: Controls,
         status: StatusBar,
-        outputs: OutputPanel,
+        recording: RecordPanel,
         parent: QObject,
     ) -> None:
         super().__init__(parent)
         self._bridge, self._request, self._config = bridge, request, config
-        self._stage, self._controls, self._status, self._outputs = stage, controls, status, outputs
-        self._virtual_camera: Sink | None = None
+        self._stage, self._controls, self._status, self._panel = stage, controls, status, recording
         self._recorder: Sink | None = None
         self._recording: Path | None = None
         self._state = "idle"
@@ -73,6 +73,7 @@ class Live(QObject):
             "camera-lost": (self.tr("Camera lost, trying again"), "warn"),
             "overload": (self.tr("Too slow, picture covered"), "warn"),
             "stage-failed": (self.tr("The swap failed, picture covered"), "warn"),
+            "tracking-only": (self.tr("Tracking only, nobody is shown"), "good"),
             "not-looked": (self.tr("Looking for faces"), "warn"),
         }
         self._timer = QTimer(self)
@@ -82,8 +83,7 @@ class Live(QObject):
         controls.stop_wanted.connect(self.stop)
         controls.panic_switched.connect(bridge.panic)
         controls.compare_switched.connect(stage.preview.set_comparing)
-        outputs.virtual_camera_switched.connect(self._switch_virtual_camera)
-        outputs.record_switched.connect(self._switch_recording)
+        recording.record_switched.connect(self._switch_recording)
         bridge.started.connect(self._started)
         bridge.ended.connect(self._ended)
         bridge.failed.connect(self.failed)
@@ -91,6 +91,7 @@ class Live(QObject):
         bridge.picture_ready.connect(self._show_picture)
         bridge.sink_added.connect(self._sink_added)
         bridge.sink_gone.connect(self._sink_gone)
+        bridge.sink_refused.connect(self._sink_refused)
         self._set_state("idle")
 
     @property
@@ -123,8 +124,6 @@ class Live(QObject):
 
     def _started(self) -> None:
         self._set_state("running")
-        if self._outputs.virtual_camera.isChecked():
-            self._bridge.add_sink(self._make_virtual_camera)
 
     def _happened(self, event: Event) -> None:
         state = event.data.get("state")
@@ -141,7 +140,7 @@ class Live(QObject):
     def _ended(self) -> None:
         if self._recorder is not None:
             self._sink_gone(self._recorder)
-        self._virtual_camera = self._output = None
+        self._output = None
         self._stage.preview.show_output(None)
         self._set_state("idle")
 
@@ -151,18 +150,7 @@ class Live(QObject):
             self._output = output
             self._stage.preview.show_output(output)
 
-    # virtual camera and recording
-
-    def _make_virtual_camera(self) -> Route:
-        from app.build import make_virtual_camera
-
-        return make_virtual_camera(self._config.virtual_camera_name, self._request().config.swap.swapper)
-
-    def _switch_virtual_camera(self, on: bool) -> None:
-        if on and self.runs:
-            self._bridge.add_sink(self._make_virtual_camera)
-        elif self._virtual_camera is not None:
-            self._bridge.remove_sink(self._virtual_camera)
+    # recording
 
     def _switch_recording(self, on: bool) -> None:
         if on:
@@ -173,14 +161,15 @@ class Live(QObject):
     def record(self, path: Path) -> None:
         """Record to this file from now on."""
         self._recording = path
-        swapper = self._request().config.swap.swapper
+        config = self._request().config
+        swapper = "none" if config.tracking_only else config.swap.swapper
 
         def make() -> Route:
             from app.build import make_recorder
 
             return make_recorder(path, swapper)
 
-        self._bridge.add_sink(make)
+        self._bridge.add_sink(make, _RECORDER)
 
     def _new_recording(self) -> Path:
         movies = QStandardPaths.StandardLocation.MoviesLocation
@@ -188,21 +177,19 @@ class Live(QObject):
         return folder / f"Kawari {QDateTime.currentDateTime().toString('yyyy-MM-dd HH-mm-ss')}.mp4"
 
     def _sink_added(self, sink: Sink) -> None:
-        if sink.name == "virtual camera":
-            self._virtual_camera = sink
-            self._outputs.set_detail(self.tr("On: choose it as the camera in OBS, Zoom or a browser"))
-        elif sink.name == "recorder":
+        if sink.name == _RECORDER:
             self._recorder = sink
-            self._outputs.set_recording(True)
+            self._panel.set_recording(True)
 
-    def _sink_gone(self, sink: Sink | None) -> None:
-        if sink is not None and sink is self._virtual_camera:
-            self._virtual_camera = None
-        elif sink is not None and sink is self._recorder:
+    def _sink_gone(self, sink: Sink) -> None:
+        if sink is self._recorder:
             self._recorder = None
+            self._panel.set_recording(False)
             self.saved.emit(str(self._recording))
-        self._outputs.set_recording(self._recorder is not None)
-        self._outputs.set_virtual_camera(self._virtual_camera is not None)
+
+    def _sink_refused(self, name: str) -> None:
+        if name == _RECORDER:
+            self._panel.set_recording(False)
 
     # what the window shows
 
@@ -210,7 +197,7 @@ class Live(QObject):
         self._state = state
         up = state in ("running", "recovering")
         self._controls.set_running(up or state == "stopping", busy=state in ("starting", "stopping"))
-        self._outputs.set_running(up)
+        self._panel.set_running(up)
         if up:
             self._timer.start()
         else:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-from dataclasses import replace
 from pathlib import Path
 
 from PySide6.QtCore import QElapsedTimer, Qt, QTimer
@@ -12,19 +11,18 @@ from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QVBoxLayout, QWidget
 
 from app.gui import settings as remembered
 from app.gui.bridge import Bridge, Request
-from app.gui.browser_page import BrowserPage
 from app.gui.camera_panel import DEMO
 from app.gui.consents import Consents
 from app.gui.controls import Controls
 from app.gui.desk import WindowDesk
 from app.gui.live import Live
+from app.gui.outputs import Outputs
 from app.gui.settings import Settings, WindowConfig
 from app.gui.sidebar import Sidebar
 from app.gui.sources import Sources
 from app.gui.stage import Stage
 from app.gui.status_bar import StatusBar
 from app.gui.verifying import Verifying
-from app.options import OutputConfig
 from engine.config import GuardConfig, GuardPolicy, SessionConfig
 from engine.errors import UsageError
 from engine.identity.library import IdentityLibrary
@@ -66,9 +64,10 @@ class MainWindow(QMainWindow):
         self.sources = Sources(panels.source, self.bridge, library.consents, self)
         self.live = Live(
             self.bridge, self._request, self._settings.output,
-            self.stage, self.controls, self.status, panels.output, self,
+            self.stage, self.controls, self.status, panels.record, self,
         )  # fmt: skip
-        self.page = BrowserPage(self.bridge, panels.page, self._desk, self._settings.output.server_port, self)
+        self.desk = WindowDesk(self.bridge, self.live, panels, self.controls, self)
+        self.outputs = Outputs(self.bridge, panels, self.desk, self._settings.output, self)
         self.consents = Consents(panels.consents, self.sources, library, self.bridge, self)
         self.verifying = Verifying(panels.verify, self.bridge, self)
         self._connect()
@@ -98,7 +97,8 @@ class MainWindow(QMainWindow):
     def _connect(self) -> None:
         panels, banners = self.sidebar, self.stage.banners
         self.live.failed.connect(banners.show_error)
-        self.page.failed.connect(banners.show_error)
+        self.outputs.failed.connect(banners.show_error)
+        panels.vtuber.tracking_only_switched.connect(self._restart)
         self.verifying.failed.connect(banners.show_error)
         self.consents.failed.connect(banners.show_error)
         self.consents.told.connect(lambda text, detail: banners.show_message("info", text, detail))
@@ -122,22 +122,20 @@ class MainWindow(QMainWindow):
         self._switch_soon = QTimer(self, singleShot=True, interval=_SETTLE_MS)
         self._switch_soon.timeout.connect(self._switch_camera)
 
-    def _desk(self) -> WindowDesk:
-        swapper = self._settings.swap.swapper
-        return WindowDesk(self.bridge, self.live, self.sidebar, self.controls, swapper, self)
-
     # what the person does
 
     def _request(self) -> Request:
-        if not self.sources.photos:
+        panels = self.sidebar
+        tracking_only = panels.vtuber.tracking_only.isChecked()
+        if not self.sources.photos and not tracking_only:
             raise UsageError(
                 self.tr("There is no face to swap in yet"), self.tr("Wait until the photo was read")
             )
-        panels = self.sidebar
         config = SessionConfig(
             swap=panels.swap.swap_config(),
             guard=panels.guard.config(),
             delay=self._settings.delay,
+            tracking_only=tracking_only,
         )
         return Request(config, panels.camera.config(), self.sources.photos, panels.badge.config())
 
@@ -157,10 +155,15 @@ class MainWindow(QMainWindow):
     def _swapper_changed(self) -> None:
         """Another swapper needs another session; without one, get it ready."""
         if self.live.runs:
-            self.bridge.ended.connect(self.live.start, Qt.ConnectionType.SingleShotConnection)
-            self.live.stop()
+            self._restart()
         elif self.sources.photos:
             self._use_photos()
+
+    def _restart(self) -> None:
+        """What runs goes on in another session, with what is chosen now."""
+        if self.live.runs:
+            self.bridge.ended.connect(self.live.start, Qt.ConnectionType.SingleShotConnection)
+            self.live.stop()
 
     def find_swappers(self) -> None:
         """Look for the swappers that were added, and offer them."""
@@ -190,8 +193,9 @@ class MainWindow(QMainWindow):
 
     def find_cameras(self) -> None:
         """Look for cameras and offer them."""
-        from engine.devices import list_cameras
+        from engine.devices import list_cameras, list_virtual_cameras
 
+        self.bridge.look_up(list_virtual_cameras, self._virtual_cameras_found)
         self.bridge.look_up(lambda: list_cameras(include_virtual=True), self._cameras_found)
 
     def _cameras_found(self, found: object) -> None:
@@ -199,6 +203,12 @@ class MainWindow(QMainWindow):
             self.sidebar.camera.set_cameras([camera for camera in found if not camera.is_virtual])
             self.sidebar.verify.set_cameras(found)
             self._tell_camera()
+        elif isinstance(found, Exception):
+            self.stage.banners.show_error(found)
+
+    def _virtual_cameras_found(self, found: object) -> None:
+        if isinstance(found, list):
+            self.outputs.offer(found)
         elif isinstance(found, Exception):
             self.stage.banners.show_error(found)
 
@@ -231,7 +241,7 @@ class MainWindow(QMainWindow):
             with contextlib.suppress(OSError):
                 remembered.save(self._path, self.current_settings())
         self.final_stats = self.bridge.stats()
-        self.page.close()
+        self.outputs.close()
         self.verifying.cancel()
         self.bridge.close()
         super().closeEvent(event)
@@ -246,21 +256,16 @@ class MainWindow(QMainWindow):
             neural=self._settings.neural,
             delay=self._settings.delay,
             camera=panels.camera.stored_config(),
-            output=self._output_config(),
+            output=self.outputs.config(),
             window=WindowConfig(size.width(), size.height(), self.isMaximized()),
             sources=self.sources.remembered,
         )
-
-    def _output_config(self) -> OutputConfig:
-        panels = self.sidebar
-        config = panels.output.config(self._settings.output)
-        return replace(config, browser=panels.page.browser.isChecked())
 
     def _warm_up(self) -> None:
         self.find_cameras()
         self.find_swappers()
         self.sources.restore(self._settings.sources)
-        self.page.restore()
+        self.outputs.restore()
 
 
 def _added_swappers() -> list[tuple[str, str]]:

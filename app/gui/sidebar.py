@@ -11,13 +11,15 @@ from app.gui.camera_panel import CameraPanel
 from app.gui.consent_panel import ConsentPanel
 from app.gui.figures_panel import FiguresPanel
 from app.gui.guard_panel import GuardPanel
-from app.gui.output_panel import OutputPanel
 from app.gui.page_panel import PagePanel
 from app.gui.photo_panel import PhotoPanel
+from app.gui.record_panel import RecordPanel
 from app.gui.settings import Settings
 from app.gui.source_panel import SourcePanel
 from app.gui.swap_panel import SwapPanel
 from app.gui.verify_panel import VerifyPanel
+from app.gui.virtual_camera_panel import VirtualCameraPanel
+from app.gui.vtuber_panel import VtuberPanel
 
 _WIDTH = 352
 
@@ -36,8 +38,10 @@ class Sidebar(QTabWidget):
         self.source = SourcePanel()
         self.camera = CameraPanel(settings.camera)
         self.swap = SwapPanel(settings.swap)
-        self.output = OutputPanel(settings.output)
+        self.virtual_camera = VirtualCameraPanel(settings.output)
+        self.record = RecordPanel()
         self.page = PagePanel(settings.output)
+        self.vtuber = VtuberPanel(settings.output)
         self.guard = GuardPanel(settings.guard)
         self.badge = BadgePanel(settings.badge)
         self.consents = ConsentPanel()
@@ -45,7 +49,7 @@ class Sidebar(QTabWidget):
         self.photos = PhotoPanel()
         self.verify = VerifyPanel()
         self._add(self.tr("Swap"), self.source, self.camera, self.swap)
-        self._add(self.tr("Outputs"), self.output, self.page)
+        self._add(self.tr("Outputs"), self.virtual_camera, self.record, self.page, self.vtuber)
         self._add(self.tr("Safety"), self.guard, self.badge, self.consents)
         self._add(self.tr("Figures"), self.figures, self.photos)
         self._add(self.tr("Verify"), self.verify)

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QComboBox, QFileDialog, QHBoxLayout, QProgressBar,
 
 from app.gui import theme
 from app.gui.facts import Fact, Facts
-from app.gui.widgets import Card, label, restyle
+from app.gui.widgets import Card, label, let_shrink, restyle
 from app.options import CameraConfig
 from engine.devices import Camera
 from engine.mark.detector import Verdict
@@ -52,6 +52,7 @@ class VerifyPanel(Card):
         self.verdict.setAccessibleName(self.tr("Verdict"))
         self.facts = Facts()
 
+        let_shrink(self.cameras)
         through = QHBoxLayout()
         through.addWidget(self.cameras, 1)
         through.addWidget(self.look)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QFrame, QHBoxLayout, QLabel, QSizePolicy, QVBoxLayout, QWidget
 
 from engine.config import settings_of
 
@@ -48,9 +48,17 @@ def labelled(text: str, widget: QWidget) -> QHBoxLayout:
     caption.setBuddy(widget)
     caption.setMinimumWidth(86)
     widget.setAccessibleName(text.replace("&", ""))
+    if isinstance(widget, QComboBox):
+        let_shrink(widget)
     row.addWidget(caption)
     row.addWidget(widget, 1)
     return row
+
+
+def let_shrink(box: QComboBox) -> None:
+    """A long entry must not make the sidebar wider than it is."""
+    box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+    box.setMinimumContentsLength(4)
 
 
 def restyle(widget: QWidget, name: str, value: object) -> None:

@@ -19,12 +19,12 @@ from app.gui.consent_dialog import ConsentDialog
 from app.gui.controls import Controls
 from app.gui.face_chooser import FaceChooser
 from app.gui.guard_panel import GuardPanel
-from app.gui.output_panel import OutputPanel
+from app.gui.record_panel import RecordPanel
 from app.gui.source_panel import SourcePanel
 from app.gui.stage import Stage
 from app.gui.status_bar import Figures, StatusBar
 from app.gui.swap_panel import SwapPanel
-from app.options import CameraConfig, OutputConfig
+from app.options import CameraConfig
 from engine.config import BadgeConfig, BadgeStyle, Corner, GuardConfig, GuardPolicy, SwapConfig, Who
 from engine.devices import Camera
 from engine.errors import DeviceError, UsageError
@@ -180,21 +180,17 @@ class TestControls:
         assert not controls.panic.isChecked()
 
 
-class TestOutputPanel:
+class TestRecordPanel:
     def test_showing_a_state_does_not_ask_for_it(self, qtbot: QtBot) -> None:
-        panel = OutputPanel(OutputConfig(virtual_camera=True))
+        panel = RecordPanel()
         qtbot.addWidget(panel)
         asked: list[bool] = []
-        panel.virtual_camera_switched.connect(asked.append)
         panel.record_switched.connect(asked.append)
         panel.set_running(True)
         panel.set_recording(True)
-        panel.set_virtual_camera(False)
         panel.set_running(False)
         assert asked == []
         assert not panel.record.isChecked()
-        panel.virtual_camera.click()
-        assert asked == [True]
 
 
 class TestBadgePanel:

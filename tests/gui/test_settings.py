@@ -20,7 +20,9 @@ CHANGED = Settings(
     guard=GuardConfig(GuardPolicy.PIXELATE),
     badge=BadgeConfig(True, Corner.BOTTOM_LEFT, BadgeStyle.WORDS),
     camera=CameraConfig("人 cam", "640x480", 60.0),
-    output=OutputConfig(virtual_camera=True, recordings="/tmp/ü"),
+    output=OutputConfig(
+        True, "Kawari", "640x360", 25.0, vmc=True, vmc_host="::1", osc_port=9, recordings="/tmp/ü"
+    ),
     window=WindowConfig(1000, 700, maximised=True),
     sources=(("/photos/ü.jpg", 2), ("/photos/b.png", 1)),
 )

@@ -136,10 +136,10 @@ def test_closing_while_it_starts(window: MainWindow, qtbot: QtBot) -> None:
 def test_a_recording(window: MainWindow, qtbot: QtBot, tmp_path: Path) -> None:
     started(window, qtbot)
     with qtbot.waitSignal(window.bridge.sink_added, timeout=LONG_MS):
-        window.sidebar.output.record.click()
+        window.sidebar.record.record.click()
     qtbot.waitUntil(lambda: any(p.stat().st_size > 1000 for p in tmp_path.glob("*.mp4")), timeout=LONG_MS)
     with qtbot.waitSignal(window.live.saved, timeout=LONG_MS) as saved:
-        window.sidebar.output.record.click()
+        window.sidebar.record.record.click()
     with av.open(saved.args[0]) as container:
         assert sum(1 for _ in container.decode(video=0)) > 0
     assert window.stage.banners.banners()[0].level == "info"
@@ -150,21 +150,21 @@ def test_a_recording_is_finished_when_the_session_stops(
 ) -> None:
     started(window, qtbot)
     with qtbot.waitSignal(window.bridge.sink_added, timeout=LONG_MS):
-        window.sidebar.output.record.click()
+        window.sidebar.record.record.click()
     qtbot.waitUntil(lambda: any(p.stat().st_size > 1000 for p in tmp_path.glob("*.mp4")), timeout=LONG_MS)
     with qtbot.waitSignal(window.live.saved, timeout=LONG_MS) as saved:
         stopped(window, qtbot)
     with av.open(saved.args[0]) as container:
         assert sum(1 for _ in container.decode(video=0)) > 0
-    assert not window.sidebar.output.record.isChecked()
+    assert not window.sidebar.record.record.isChecked()
 
 
 @pytest.mark.skipif(list_virtual_cameras() != [], reason="there is a virtual camera here")
 def test_a_virtual_camera_that_is_not_there(window: MainWindow, qtbot: QtBot) -> None:
     started(window, qtbot)
     with qtbot.waitSignal(window.bridge.failed, timeout=LONG_MS):
-        window.sidebar.output.virtual_camera.click()
-    qtbot.waitUntil(lambda: not window.sidebar.output.virtual_camera.isChecked(), timeout=LONG_MS)
+        window.sidebar.virtual_camera.on.click()
+    qtbot.waitUntil(lambda: not window.sidebar.virtual_camera.on.isChecked(), timeout=LONG_MS)
     assert window.stage.banners.banners()[0].remedy
     assert window.live.runs
 
