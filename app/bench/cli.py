@@ -24,6 +24,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     _pipeline(benches)
     _latency(benches)
     _soak(benches)
+    _flood(benches)
     _overhead(benches)
     _precision(benches)
 
@@ -176,6 +177,22 @@ def _run_soak(arguments: argparse.Namespace) -> Report:
             raise InputError(f"There is no clip {clip.name}", "Name another by --clip")
         clip = None  # the moving portrait
     report = soak.run(arguments.minutes, clip, _progress)
+    _progress("")
+    return report.finish()
+
+
+def _flood(benches: Any) -> None:
+    parser = benches.add_parser("flood", help="delay of the stream while the control server is flooded")
+    parser.add_argument("--seconds", type=_positive_float, default=8, metavar="N", help="of each spell (8)")
+    parser.add_argument("--rounds", type=_positive, default=4, metavar="N", help="quiet and flood (4)")
+    parser.add_argument("--fps", type=_positive_float, default=30, help="the camera's rate (30)")
+    _common(parser, _run_flood)
+
+
+def _run_flood(arguments: argparse.Namespace) -> Report:
+    from app.bench import flood
+
+    report = flood.run(arguments.seconds, arguments.rounds, arguments.fps, _progress)
     _progress("")
     return report.finish()
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import hmac
 import json
-import time
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 from urllib.parse import parse_qs
+
+from app.server.bucket import Bucket
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -22,7 +23,8 @@ RATE, BURST = 20.0, 60
 """Requests per second over time, and at once: a deck of buttons needs ten, a flood must not cost the
 stream its processor. Pictures and events of an open connection don't count."""
 _TARPIT_S = 0.5
-"""How long an answer to a flood is held back: whoever waits for it does not ask again meanwhile."""
+"""How long an answer to a flood is held back: whoever waits for it does not ask again meanwhile. Those
+who don't wait are held up by `app.server.door`."""
 
 
 class Gate:
@@ -44,8 +46,9 @@ class Gate:
         self._hosts = {f"127.0.0.1:{port}", f"localhost:{port}"}
         self._origins = {f"http://{host}" for host in self._hosts}
         self._token = token.encode()
-        self._rate, self._burst = rate, max(BURST, 2 * rate)
-        self._left, self._then = self._burst, time.monotonic()
+        burst = max(BURST, 2 * rate)
+        # Two of them, so that strangers can't use up what is meant for those who have the token.
+        self._known, self._strangers = Bucket(rate, burst), Bucket(rate, burst)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request or WebSocket."""
@@ -59,7 +62,7 @@ class Gate:
             await receive()
             await send({"type": "websocket.close", "code": 1008})  # before it was accepted: HTTP 403
         else:
-            if refusal[0] == 429:
+            if refusal[0] == 429 or not self._strangers.take():
                 await asyncio.sleep(_TARPIT_S)
             await _answer(send, *refusal)
 
@@ -78,7 +81,7 @@ class Gate:
             return 403, "Pages of other sites may not talk to this server"
         if not self._knows_token(scope, headers):
             return 401, "The token is missing or wrong"
-        if not self._has_room():
+        if not self._known.take():
             return 429, "Too many requests"
         if b"transfer-encoding" in headers:
             return 411, "Requests need a Content-Length"
@@ -96,15 +99,6 @@ class Gate:
         query = parse_qs(scope.get("query_string", b"").decode("latin-1"))
         given += [one.encode("utf-8", "replace") for one in query.get("token", [])]
         return len(given) == 1 and hmac.compare_digest(given[0], self._token)
-
-    def _has_room(self) -> bool:
-        now = time.monotonic()
-        self._left = min(self._left + (now - self._then) * self._rate, self._burst)
-        self._then = now
-        if self._left < 1:
-            return False
-        self._left -= 1
-        return True
 
 
 async def _answer(send: Send, status: int, sentence: str) -> None:

@@ -10,8 +10,10 @@ from urllib.parse import quote
 import uvicorn
 from fastapi import FastAPI
 
+from app.server import door
 from app.server.api import add_problems, make_api
 from app.server.desk import Desk
+from app.server.door import Door
 from app.server.gate import RATE, Gate
 from app.server.streams import make_streams
 from app.server.token import load_token
@@ -83,7 +85,7 @@ class ControlServer:
             limit_concurrency=64,
             timeout_graceful_shutdown=1,
         )
-        self._server = uvicorn.Server(config)
+        self._server = Door(config, max(rate, door.RATE))
         self._thread = threading.Thread(target=self._run, name="kawari-server", daemon=True)
 
     @property

@@ -52,3 +52,9 @@ def test_soak() -> None:
     found = bench("soak", "--minutes", "0.5")
     assert found["figures"]["threads_left"] == 0
     assert found["figures"]["frames"] > 100
+
+
+def test_flood() -> None:
+    found = bench("flood", "--seconds", "3", "--rounds", "1", "--fps", "15")
+    assert found["figures"]["requests_per_s"] > 400
+    assert found["figures"]["refused"] > 0.5

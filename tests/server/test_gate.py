@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import http.client
 import json
+import select
 import socket
 import stat
 import sys
+import time
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -14,11 +17,12 @@ from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
 from app.build import make_browser
+from app.server import door
 from app.server.gate import BURST
 from app.server.server import ControlServer
 from app.server.token import load_token
 from engine.errors import DeviceError
-from tests.server.conftest import TOKEN, Client, make_desk, serving
+from tests.server.conftest import TOKEN, Client, make_desk, serving, until
 
 GOOD = {"Authorization": f"Bearer {TOKEN}"}
 PATHS = ["/", "/stream.mjpg", "/api/state", "/metrics", "/openapi.json", "/no-such-page"]
@@ -158,6 +162,38 @@ def test_a_flood_is_refused() -> None:
         statuses = [client("GET", "/api/faces").status_code for _ in range(BURST + 4)]
     assert statuses[:BURST] == [200] * BURST
     assert 429 in statuses[BURST:]
+
+
+def test_a_flood_of_strangers_costs_those_with_the_token_nothing() -> None:
+    browser = make_browser("mesh")
+    with serving(make_desk(browser), browser, rate=1.0) as client:
+        began = time.monotonic()
+        assert {ask(client, "/", {}) for _ in range(BURST + 2)} == {401}
+        assert time.monotonic() - began > 0.8  # the last two were made to wait
+        assert ask(client, "/api/faces", GOOD) == 200
+
+
+def test_connections_of_a_flood_wait_at_the_door(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(door, "RATE", 10.0)
+    monkeypatch.setattr(door, "BURST", 20)
+    browser = make_browser("mesh")
+    with serving(make_desk(browser), browser, rate=1.0) as client:
+        request = f"GET /api/faces?token={TOKEN} HTTP/1.1\r\nHost: 127.0.0.1:{client.server.port}\r\n\r\n"
+        with ExitStack() as stack, connect(f"ws://127.0.0.1:{client.server.port}/ws?token={TOKEN}") as inside:
+            began = time.monotonic()
+            crowd = [
+                stack.enter_context(socket.create_connection(("127.0.0.1", client.server.port), 20))
+                for _ in range(30)
+            ]
+            for one in crowd:
+                one.sendall(request.encode())
+            time.sleep(0.2)
+            answered = len(select.select(crowd, [], [], 0)[0])
+            assert answered <= 20 + 10 * (time.monotonic() - began)
+            inside.send('{"command": "panic", "on": true}')  # who is in is not held up
+            until(lambda: client.desk.stats().panic)
+            until(lambda: len(select.select(crowd, [], [], 0)[0]) == 30)  # nobody is forgotten
+            assert time.monotonic() - began >= 0.9
 
 
 def test_only_this_computer_is_served(client: Client) -> None:
