@@ -13,6 +13,8 @@ from engine.events import Report, silent
 
 if TYPE_CHECKING:
     from engine.content.gate import PhotoGate
+    from engine.content.judges import Judge
+    from engine.content.watch import ContentWatch
     from engine.identity.consent import ConsentStore
     from engine.live.dispatch import Route
     from engine.live.session import Session
@@ -58,7 +60,6 @@ def source_giver(config: CameraConfig) -> Callable[[], Source]:
 
 
 _RECORDER_QUEUE = 30
-_NUDITY = "The picture seems to show nudity and was covered; uncover it when it does not"
 _FILE_SUFFIXES = {".mp4", ".mov", ".mkv", ".webm", ".avi", ".gif", ".jpg", ".jpeg", ".png", ".webp", ".ts"}
 
 
@@ -86,10 +87,10 @@ def make_session(
     if hasattr(swapper, "limit_s"):
         swapper.limit_s = config.delay.hard_ms / 1e3
 
-    def cover() -> None:
-        session.panic(True, _NUDITY)
+    def cover(seen: str) -> None:
+        session.panic(True, f"{seen}: it was covered; uncover it when that is not so")
 
-    watch = Route(ContentWatch(cover), Policy.DROP_OLDEST, 1)
+    watch = Route(ContentWatch(cover, _judges), Policy.DROP_OLDEST, 1)
     marker = _marker(swapper.name, badge or Badge())
     session = Session(config, source, (*sinks, watch), identity=identity, swapper=swapper, marker=marker)
     session.subscribe(EventLog())
@@ -176,8 +177,27 @@ def credentials(swapper: str) -> Credentials:
 def photo_gate(consents: ConsentStore) -> PhotoGate:
     """The content check of source photos; those with a consent on record passed it at their import."""
     from engine.content.gate import PhotoGate
+    from engine.folders import home
 
-    return PhotoGate(lambda digest: consents.find(digest) is not None)
+    return PhotoGate(lambda digest: consents.find(digest) is not None, home())
+
+
+def clip_watch() -> ContentWatch:
+    """The content check of clips and pictures: nothing is written of what must be covered."""
+    from engine.content.watch import ContentWatch
+    from engine.errors import RefusedError
+
+    def refuse(seen: str) -> None:
+        raise RefusedError(f"{seen}, so nothing was written", "Use another clip or picture")
+
+    return ContentWatch(refuse, _judges, lambda frame: frame.seconds)
+
+
+def _judges() -> tuple[Judge, ...]:
+    from engine.content.judges import standard_judges
+    from engine.folders import home
+
+    return standard_judges(home())
 
 
 def _marked_card(swapper: str) -> Callable[[int, int], Image]:

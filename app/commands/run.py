@@ -41,7 +41,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def execute(args: argparse.Namespace) -> int:
     """Do it."""
-    from app.build import credentials, make_pipeline
+    from app.build import clip_watch, credentials, make_pipeline
     from app.clip import ClipProcess
     from engine.export import export
     from engine.mark.badge import Badge
@@ -52,9 +52,15 @@ def execute(args: argparse.Namespace) -> int:
     guard = from_flags(GuardConfig, args, empty_after_s=_EMPTY_AFTER_S)
     swapper, identity = prepare(args, swap.swapper)
     badge = Badge(from_flags(BadgeConfig, args))
-    process = ClipProcess(make_pipeline(swap, guard, swapper, identity, badge=badge, report=_tell))
+    pipeline = make_pipeline(swap, guard, swapper, identity, badge=badge, report=_tell)
+    process = ClipProcess(pipeline, clip_watch())
+    sign = credentials(swapper.name).attach
+
+    def finish(path: Path) -> None:
+        process.settle()
+        sign(path)
+
     with Progress() as progress:
-        finish = credentials(swapper.name).attach
         report = export(args.input, args.output, process, progress=progress, finish=finish)
     for warning in report.warnings:
         note(f"kawari: {warning}.")

@@ -27,6 +27,8 @@ class Kind(enum.Enum):
     OCCLUDER = "occluder"
     PARSER = "parser"
     ENHANCER = "enhancer"
+    AGE = "age"
+    """Tells the age of a face, for `engine.content.age`."""
 
 
 class Commercial(enum.Enum):

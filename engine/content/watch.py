@@ -1,56 +1,72 @@
-"""Looks at the output about once a second, off the hot path, and covers it when it must."""
+"""Looks at the output about once a second, off the hot path, and says when it must be covered."""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from engine.content.nudity import THRESHOLD, NudityCheck
+from engine.content.judges import Judge
 from engine.sinks.base import StreamInfo
-from engine.types import Image, Output, Shown
+from engine.types import Frame, Output
 
-_PERIOD_NS = 1_000_000_000
+_PERIOD_S = 1.0
 _WINDOW = 3
 _POSITIVES = 2
 
 
 class ContentWatch:
-    """A sink that judges one picture a second; two positives among the last three call `cover`.
+    """A sink that judges one picture a second; two positives among the last three call `act`.
 
-    It is called once: the cover stays until the user lifts it, since nothing can be judged behind it.
-    Its queue should drop the oldest picture and hold one.
+    Whoever acts covers the stream until the user lifts the cover; meanwhile nothing is judged. What the
+    leak guard has covered is judged: often that is one region only. Its queue should drop the oldest
+    picture and hold one.
 
     Args:
-        cover: covers the stream; called on the sink's thread.
-        score: scores a picture 0..1; the nudity check unless given.
+        act: called with what was seen, on the sink's thread.
+        judges: makes the judges; called with the first picture, so that nobody waits for their networks.
+        clock: seconds by which a second passes; the time of capture unless given.
     """
 
     name = "content check"
 
-    def __init__(self, cover: Callable[[], None], score: Callable[[Image], float] | None = None) -> None:
-        self._cover = cover
-        self._score = score
-        self._recent: deque[bool] = deque(maxlen=_WINDOW)
-        self._next_ns = 0
+    def __init__(
+        self,
+        act: Callable[[str], None],
+        judges: Callable[[], Sequence[Judge]],
+        clock: Callable[[Frame], float] = lambda frame: frame.captured_ns / 1e9,
+    ) -> None:
+        self._act = act
+        self._make = judges
+        self._clock = clock
+        self._judges: list[tuple[Judge, deque[bool]]] | None = None
+        self._next = float("-inf")
 
     def open(self, stream: StreamInfo) -> None:
-        """Forget what was seen. The network is loaded by the first picture: nobody waits for it."""
+        """Forget what was seen."""
         del stream
-        self._recent.clear()
-        self._next_ns = 0
+        for _, recent in self._judges or ():
+            recent.clear()
+        self._next = float("-inf")
 
     def write(self, output: Output) -> None:
-        """Judge the picture if it is time. Raises `ModelError` if the network can't be loaded."""
-        now_ns = output.frame.captured_ns
-        if now_ns < self._next_ns or output.shown is Shown.COVERED:
+        """Judge the picture if it is time. Raises `ModelError` if a network can't be loaded."""
+        now = self._clock(output.frame)
+        if now < self._next or output.reason == "panic":
             return
-        if self._score is None:
-            self._score = NudityCheck().score
-        self._next_ns = now_ns + _PERIOD_NS
-        self._recent.append(self._score(output.image) >= THRESHOLD)
-        if sum(self._recent) >= _POSITIVES:
-            self._recent.clear()
-            self._cover()
+        if self._judges is None:
+            self._judges = [(judge, deque(maxlen=_WINDOW)) for judge in self._make()]
+        self._next = now + _PERIOD_S
+        for judge, recent in self._judges:
+            recent.append(judge.sees(output))
+            if sum(recent) >= _POSITIVES:
+                recent.clear()
+                self._act(judge.message)
+
+    def settle(self) -> None:
+        """A clip or picture has ended: of fewer than three looks, most decide."""
+        for judge, recent in self._judges or ():
+            if len(recent) < _WINDOW and 2 * sum(recent) > len(recent):
+                self._act(judge.message)
 
     def close(self) -> None:
         """Nothing is held open."""

@@ -45,15 +45,15 @@ class PhotoReader:
 
     Args:
         detector, landmarker: to be shared with others; made when not given (0.1 s).
-        screen: called with the digest and the whole picture of each photo before it is accepted;
-            raises what the reader then raises (see `engine.content.gate`).
+        screen: called with the digest, the whole picture and the chosen face of each photo before it is
+            accepted; raises what the reader then raises (see `engine.content.gate`).
     """
 
     def __init__(
         self,
         detector: Detector | None = None,
         landmarker: Landmarker | None = None,
-        screen: Callable[[str, Image], None] | None = None,
+        screen: Callable[[str, Image, Face], None] | None = None,
     ) -> None:
         self.detector = detector or Detector()
         self.landmarker = landmarker or Landmarker()
@@ -83,7 +83,7 @@ class PhotoReader:
             hints = (_others(found), *hints)
         digest = photo_digest(picture.digest, number)
         if self._screen is not None:
-            self._screen(digest, picture.image)
+            self._screen(digest, picture.image, chosen.face)
         return SourcePhoto(image, upright, _quality(chosen.measures, hints), digest, number, found)
 
     def faces(self, path: str | Path) -> tuple[FaceInPhoto, ...]:

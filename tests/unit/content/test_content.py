@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import av
@@ -12,6 +13,7 @@ from app.build import make_session
 from app.cli import run
 from engine.config import SessionConfig
 from engine.content.gate import PhotoGate
+from engine.content.judges import Judge
 from engine.content.nudity import THRESHOLD, NudityCheck
 from engine.content.watch import ContentWatch
 from engine.errors import RefusedError
@@ -24,6 +26,7 @@ from engine.sinks.null import NullSink
 from engine.sources.demo import DemoSource
 from engine.swap import make_swapper
 from engine.types import Frame, Output, Shown
+from tests.make_clip import moving, write_clip
 
 SECOND = 1_000_000_000
 
@@ -33,25 +36,34 @@ def check() -> NudityCheck:
     return NudityCheck()
 
 
-def output(at_s: float, level: int, shown: Shown = Shown.SWAPPED) -> Output:
+def output(at_s: float, level: int, reason: str = "") -> Output:
     image = np.full((8, 8, 3), level, np.uint8)
-    return Output(Frame(0, int(at_s * SECOND), image), image, shown=shown)
+    shown = Shown.COVERED if reason else Shown.SWAPPED
+    return Output(Frame(0, int(at_s * SECOND), image), image, shown=shown, reason=reason)
 
 
-def watch(levels: list[int], rate: float = 1.0, shown: Shown = Shown.SWAPPED) -> tuple[int, int]:
+def bright(judged: list[float]) -> Callable[[], Sequence[Judge]]:
+    """A judge that sees what it must not see in bright pictures."""
+
+    def sees(output: Output) -> bool:
+        judged.append(float(output.image[0, 0, 0]) / 255)
+        return judged[-1] >= THRESHOLD
+
+    return lambda: [Judge(sees, "Too bright")]
+
+
+def watch(levels: list[int], rate: float = 1.0, reason: str = "", *, ends: bool = False) -> tuple[int, int]:
     """How often the cover was called, and how many pictures were judged."""
-    covers: list[None] = []
+    covers: list[str] = []
     judged: list[float] = []
-
-    def score(image: np.ndarray) -> float:
-        judged.append(float(image[0, 0, 0]) / 255)
-        return judged[-1]
-
-    sink = ContentWatch(lambda: covers.append(None), score)
+    sink = ContentWatch(covers.append, bright(judged))
     sink.open(StreamInfo(8, 8, 30, live=True))
     for index, level in enumerate(levels):
-        sink.write(output(index / rate, level, shown))
+        sink.write(output(index / rate, level, reason))
+    if ends:
+        sink.settle()
     sink.close()
+    assert set(covers) <= {"Too bright"}
     return len(covers), len(judged)
 
 
@@ -68,8 +80,16 @@ def test_one_picture_a_second_is_judged() -> None:
     assert watch([0] * 300, rate=30)[1] == 10
 
 
-def test_covers_are_not_judged() -> None:
-    assert watch([255] * 5, shown=Shown.COVERED) == (0, 0)
+def test_what_is_covered_whole_is_not_judged_what_the_guard_covers_is() -> None:
+    assert watch([255] * 5, reason="panic") == (0, 0)
+    assert watch([255] * 2, reason="not-swapped") == (1, 2)
+
+
+@pytest.mark.parametrize(
+    ("levels", "covers"), [([], 0), ([255], 1), ([0], 0), ([0, 255], 0), ([255, 0, 0], 0), ([0, 0, 255], 0)]
+)
+def test_at_the_end_of_a_short_clip_most_looks_decide(levels: list[int], covers: int) -> None:
+    assert watch(levels, ends=True)[0] == covers
 
 
 def test_an_ordinary_portrait_is_clean(check: NudityCheck) -> None:
@@ -101,9 +121,10 @@ def test_no_false_alarm_on_any_shared_photo(check: NudityCheck, photos: Path) ->
 def test_no_false_cover_on_any_shared_clip(check: NudityCheck, clips: Path) -> None:
     judged = 0
     for path in sorted(clips.iterdir()):
-        covers: list[None] = []
+        covers: list[str] = []
         second = 0
-        sink = ContentWatch(lambda into=covers: into.append(None), check.score)
+        nudity = Judge(lambda output: check.score(output.image) >= THRESHOLD, "")
+        sink = ContentWatch(covers.append, lambda: [nudity])  # noqa: B023 - called within the loop
         sink.open(StreamInfo(8, 8, 30, live=True))
         try:
             with av.open(path) as container:
@@ -134,7 +155,7 @@ def test_the_gate_lets_known_photos_pass_and_stops_others(
     monkeypatch.setattr(NudityCheck, "score", score)
     path = portrait_path()
     known: set[str] = set()
-    reader = PhotoReader(screen=PhotoGate(known.__contains__))
+    reader = PhotoReader(screen=PhotoGate(known.__contains__, tmp_path))
     with pytest.raises(RefusedError, match="nudity"):
         reader.read(path)
     assert judged == [(512, 512, 3)]  # the whole photo, not only the face
@@ -176,3 +197,22 @@ def test_a_session_is_covered_and_says_why(monkeypatch: pytest.MonkeyPatch, tmp_
         assert covered.wait(60)
         assert session.stats().panic
     assert "nudity" in said[0]
+
+
+@pytest.mark.parametrize("target", ["picture", "clip"])
+def test_an_export_is_refused_and_leaves_nothing(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str], target: str
+) -> None:
+    monkeypatch.setenv("KAWARI_HOME", str(tmp_path / "home"))
+    portrait = str(portrait_path())
+    source = portrait if target == "picture" else str(write_clip(tmp_path / "clip.mp4", moving(75)))
+    output = tmp_path / ("o.png" if target == "picture" else "o.mp4")
+    arguments = ["run", "--source", portrait, "--consent", "public-domain", "--output", str(output)]
+    before = sorted(tmp_path.iterdir())
+    assert run([*arguments, "--input", source]) == 0
+    output.unlink()
+    monkeypatch.setattr(NudityCheck, "score", lambda *_: 1.0)
+    capsys.readouterr()
+    assert run([*arguments, "--input", source]) == 6
+    assert "nudity, so nothing was written" in capsys.readouterr().err
+    assert sorted(tmp_path.iterdir()) == sorted([*before, tmp_path / "home"])
