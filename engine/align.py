@@ -56,14 +56,20 @@ TEMPLATES: dict[str, NDArray[np.float64]] = {
     ),
 }
 
-_RIGHT_IRIS, _LEFT_IRIS, _NOSE_TIP, _MOUTH_RIGHT, _MOUTH_LEFT = 468, 473, 4, 61, 291
+_FIVE = [468, 473, 4, 61, 291]
+"""Irises, tip of the nose, corners of the mouth among FaceMesh's landmarks."""
 
 
 def five_points(landmarks: Points) -> Points:
     """The five points among the 478 FaceMesh landmarks, float32 (5, 2), frame pixels."""
-    return np.ascontiguousarray(
-        landmarks[[_RIGHT_IRIS, _LEFT_IRIS, _NOSE_TIP, _MOUTH_RIGHT, _MOUTH_LEFT], :2], np.float32
-    )
+    return np.ascontiguousarray(landmarks[_FIVE, :2], np.float32)
+
+
+def landmarks_at(points: Points) -> Points:
+    """Landmarks, float32 (478, 3), of which only the five points are known; the inverse of `five_points`."""
+    landmarks = np.zeros((478, 3), np.float32)
+    landmarks[_FIVE, :2] = points
+    return landmarks
 
 
 def target_points(template: str, size: int) -> NDArray[np.float64]:

@@ -20,6 +20,7 @@ from engine.errors import DeviceError
 from engine.quality import LADDER, Quality
 from engine.sinks.base import StreamInfo
 from engine.sources.base import SourceInfo
+from engine.track.topology import LEFT_EYE, RIGHT_EYE
 from engine.types import Face, Frame, Image, Output, Patch
 from models import embedded
 
@@ -30,7 +31,8 @@ def _unit_face() -> np.ndarray:
     """A frontal face of width 1 round the origin: float32, (478, 3)."""
     points = np.load(embedded("canonical_face.npz"))["vertices"] * (1, -1, -1)
     points = (points - (points.min(0) + points.max(0)) / 2) / np.ptp(points[:, 0])
-    return np.concatenate([points, points[:10]]).astype(np.float32)
+    irises = [points[eye].mean(0) for eye in (RIGHT_EYE, LEFT_EYE) for _ in range(5)]
+    return np.concatenate([points, irises]).astype(np.float32)
 
 
 _UNIT = _unit_face()

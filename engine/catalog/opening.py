@@ -28,8 +28,17 @@ def on_rung(path: Path) -> OpenRung:
     return lambda rung: Network(path, rung)
 
 
-def open_steps(store: Store, name: str, kind: Kind, opener: Opener = on_rung) -> tuple[Steps, Any]:
+def open_steps(
+    store: Store, name: str, kind: Kind, opener: Opener = on_rung, stream: int = 0
+) -> tuple[Steps, Any]:
     """The ladder of a model and, below it, that of its version in full precision; the first session.
+
+    Args:
+        store: the user's models.
+        name: of the model.
+        kind: what it must be.
+        opener: opens it.
+        stream: address of a CUDA stream that it should work on; 0 for one of its own.
 
     Raises:
         ModelError: it is of another kind, missing, wrong, or nothing here can run it.
@@ -47,7 +56,7 @@ def open_steps(store: Store, name: str, kind: Kind, opener: Opener = on_rung) ->
     store.path(name)  # complains before anything is opened
 
     def climb(version: str) -> Climb:
-        rungs = ladder(cache=store.folder / "engines", model=digest(store, version))
+        rungs = ladder(cache=store.folder / "engines", model=digest(store, version), stream=stream)
         return Climb(rungs, opener(store.path(version)))
 
     steps = Steps([partial(climb, version) for version in versions])
@@ -76,8 +85,18 @@ def read_notes(folder: Path) -> Mapping[str, Mapping[str, Any]]:
         return {}
 
 
+def note_refusal(folder: Path, name: str, what: str, why: str) -> None:
+    """Note for the doctor that a model in use does without something, and why."""
+    note = read_notes(folder).get(name, {"rung": "", "refused": {}})
+    _write(folder, name, {**note, "refused": {**note["refused"], what: why}})
+
+
 def _note(folder: Path, name: str, steps: Steps) -> None:
     refused = {refusal.rung: refusal.reason for refusal in steps.refusals}
-    notes = {**read_notes(folder), name: {"rung": steps.rung, "refused": refused}}
+    _write(folder, name, {"rung": steps.rung, "refused": refused})
+
+
+def _write(folder: Path, name: str, note: Mapping[str, Any]) -> None:
+    notes = {**read_notes(folder), name: note}
     with contextlib.suppress(OSError):  # only the doctor misses it
         write_private(folder / _NOTES, json.dumps(notes, indent=1).encode())

@@ -6,7 +6,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.types import Face, Image, Patch
+from engine.types import Face, Image, Mask, Matrix, Patch
 
 _SKIN = np.array(
     [
@@ -54,26 +54,59 @@ def replaced(image: Image, face: Face, patch: Patch) -> bool:
         face: the face, in its pixels.
         patch: what the swapper made for it.
     """
+    matrix = np.asarray(cv2.invertAffineTransform(patch.matrix), np.float64)
+    found = _samples(image, face, patch.mask, matrix)
+    if found is None:
+        return False
+    (x, y), (u, v) = found
+    return _new(image[v, u].astype(np.int16), patch.image[y, x].astype(np.int16))
+
+
+def replaced_in(image: Image, made: Image, face: Face, mask: Mask, matrix: Matrix) -> bool:
+    """The same for a patch that was pasted already, where only the result is here to be looked at.
+
+    Args:
+        image: the input frame, uint8, H×W×3, BGR.
+        made: the finished one.
+        face: the face, in their pixels.
+        mask: what the patch was pasted with, uint8, h×w.
+        matrix: from frame pixels to the mask's.
+    """
+    found = _samples(image, face, mask, matrix)
+    if found is None:
+        return False
+    (x, y), (u, v) = found
+    before = image[v, u].astype(np.int16)
+    # Where the mask is soft, the frame shines through: undo that.
+    patch = before + (made[v, u].astype(np.int16) - before) * (255 / mask[y, x].astype(np.float32))[:, None]
+    return _new(before, np.rint(patch).astype(np.int16))
+
+
+def _samples(
+    image: Image, face: Face, mask: Mask, matrix: Matrix
+) -> tuple[NDArray[np.intp], NDArray[np.intp]] | None:
+    """Samples that the mask replaces, x and y in the mask and in the frame; None if it covers too few."""
     points = face.landmarks[_SKIN, :2].astype(np.float64)
     if not np.isfinite(points).all():
-        return False
+        return None
     height, width = image.shape[:2]
     points = points[_within(points, width, height)]
     if len(points) == 0:
-        return False
-    inverse = cv2.invertAffineTransform(patch.matrix)
-    local = points @ inverse[:, :2].T + inverse[:, 2]
-    rows, columns = patch.mask.shape
+        return None
+    local = points @ matrix[:, :2].T + matrix[:, 2]
+    rows, columns = mask.shape
     inside = _within(local, columns, rows)
     if not inside.any():
-        return False
+        return None
     x, y = np.rint(local[inside]).astype(np.intp).T
-    solid = patch.mask[y, x] >= 96
+    solid = mask[y, x] >= 96
     if np.count_nonzero(solid) < _COVERED * len(points):
-        return False
-    made = patch.image[y[solid], x[solid]].astype(np.int16)
-    u, v = np.rint(points[inside][solid]).astype(np.intp).T
-    before = image[v, u].astype(np.int16)
+        return None
+    return np.stack([x, y])[:, solid], np.rint(points[inside][solid]).astype(np.intp).T
+
+
+def _new(before: NDArray[np.int16], made: NDArray[np.int16]) -> bool:
+    """Whether samples of a patch are a picture, and another one than the input."""
     if made.max() < _BLACK and before.max() >= 4 * _BLACK:
         return False
     return bool(np.abs(made - before).max() > _CHANGED)

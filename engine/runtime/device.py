@@ -6,17 +6,21 @@ that those of neighbouring frames overlap; events order them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
+
+from engine.runtime.gpu import first_gpu
 
 Array = Any
 """An array of the device's module."""
 Event = Any
 STREAMS = ("upload", "compute", "download")
+_SHARE = 0.2
+"""Part of the GPU's memory that frames and crops may take: a 4K frame needs 0.1 GB with its crops."""
 
 
 class Device(Protocol):
@@ -24,11 +28,15 @@ class Device(Protocol):
 
     Attributes:
         name: for people.
+        memory: ONNX Runtime's name of where its arrays lie, "cpu" or "cuda".
+        compute_stream: address of the compute stream, for ONNX Runtime's `user_compute_stream`; 0 for none.
         xp: the array module, NumPy's interface.
-        uploads, downloads: how many there were.
+        uploads, downloads: how many frames crossed.
     """
 
     name: str
+    memory: str
+    compute_stream: int
     xp: Any
     uploads: int
     downloads: int
@@ -45,16 +53,28 @@ class Device(Protocol):
         """What is queued on the stream from now on begins after the event."""
         ...
 
+    def happened(self, event: Event) -> bool:
+        """Whether `synchronise` need not wait."""
+        ...
+
     def synchronise(self, event: Event) -> None:
         """Wait on the host for the event."""
         ...
 
-    def pinned(self, shape: tuple[int, ...]) -> NDArray[np.uint8]:
-        """A host buffer from and to which copies run by themselves."""
+    def pinned(self, size: int) -> NDArray[np.uint8]:
+        """A host buffer of so many bytes from and to which copies run by themselves."""
         ...
 
-    def empty(self, shape: tuple[int, ...]) -> Array:
-        """A device buffer, uint8."""
+    def empty(self, shape: tuple[int, ...], dtype: DTypeLike = np.uint8) -> Array:
+        """A device buffer."""
+        ...
+
+    def address(self, array: Array) -> int:
+        """Where a device buffer lies."""
+        ...
+
+    def keep(self, host: NDArray[Any]) -> Array:
+        """A copy on the device of something that stays there from frame to frame."""
         ...
 
     def upload(self, host: NDArray[np.uint8], device: Array) -> None:
@@ -65,12 +85,18 @@ class Device(Protocol):
         """Queue a copy to the host on the download stream."""
         ...
 
+    def free(self) -> None:
+        """Give memory back that no array uses any more."""
+        ...
+
 
 class HostDevice:
-    """The host itself: everything happens at once, in order."""
+    """The host itself: everything happens at once, in order. For tests; frames are swapped without it."""
 
     name = "host"
-    xp = np
+    memory = "cpu"
+    compute_stream = 0
+    xp: Any = np
 
     def __init__(self) -> None:
         self.uploads = self.downloads = 0
@@ -87,16 +113,28 @@ class HostDevice:
     def wait(self, stream: str, event: Event) -> None:
         """See `Device`."""
 
+    def happened(self, event: Event) -> bool:
+        """See `Device`."""
+        return True
+
     def synchronise(self, event: Event) -> None:
         """See `Device`."""
 
-    def pinned(self, shape: tuple[int, ...]) -> NDArray[np.uint8]:
+    def pinned(self, size: int) -> NDArray[np.uint8]:
         """See `Device`."""
-        return np.empty(shape, np.uint8)
+        return np.empty(size, np.uint8)
 
-    def empty(self, shape: tuple[int, ...]) -> Array:
+    def empty(self, shape: tuple[int, ...], dtype: DTypeLike = np.uint8) -> Array:
         """See `Device`."""
-        return np.empty(shape, np.uint8)
+        return np.empty(shape, dtype)
+
+    def address(self, array: Array) -> int:
+        """See `Device`."""
+        return int(array.ctypes.data)
+
+    def keep(self, host: NDArray[Any]) -> Array:
+        """See `Device`."""
+        return host.copy()
 
     def upload(self, host: NDArray[np.uint8], device: Array) -> None:
         """See `Device`."""
@@ -108,6 +146,9 @@ class HostDevice:
         self.downloads += 1
         np.copyto(host, device)
 
+    def free(self) -> None:
+        """See `Device`."""
+
 
 class CudaDevice:
     """An NVIDIA GPU through CuPy.
@@ -117,53 +158,65 @@ class CudaDevice:
         Exception: whatever CuPy raises where there is no GPU.
     """
 
+    memory = "cuda"
+
     def __init__(self, number: int = 0) -> None:
         import cupy
 
         self.xp = cupy
-        self._device = cupy.cuda.Device(number)
-        self._device.use()
         self.name = f"cuda:{number}"
         self.uploads = self.downloads = 0
-        self._streams = {name: cupy.cuda.Stream(non_blocking=True) for name in STREAMS}
-
-    @property
-    def compute_stream(self) -> int:
-        """Address of the compute stream, for ONNX Runtime's `user_compute_stream`."""
-        return int(self._streams["compute"].ptr)
-
-    def on(self, stream: str) -> AbstractContextManager[Any]:
-        """See `Device`."""
-        return self._entered(stream)
+        self._device = cupy.cuda.Device(number)
+        with self._device:
+            # A pool of its own, so that its limit is nobody else's.
+            self._pool = cupy.cuda.MemoryPool()
+            self._pool.set_limit(size=int(self._device.mem_info[1] * _SHARE))
+            self._streams = {name: cupy.cuda.Stream(non_blocking=True) for name in STREAMS}
+        self.compute_stream = int(self._streams["compute"].ptr)
 
     @contextmanager
-    def _entered(self, stream: str) -> Iterator[None]:
-        with self._streams[stream]:
+    def on(self, stream: str) -> Iterator[None]:
+        """See `Device`."""
+        allocator = self.xp.cuda.using_allocator(self._pool.malloc)
+        with self._device, allocator, self._streams[stream]:
             yield
 
     def record(self, stream: str) -> Event:
         """See `Device`."""
-        event = self.xp.cuda.Event(disable_timing=True)
-        event.record(self._streams[stream])
+        with self._device:
+            event = self.xp.cuda.Event(disable_timing=True)
+            event.record(self._streams[stream])
         return event
 
     def wait(self, stream: str, event: Event) -> None:
         """See `Device`."""
         self._streams[stream].wait_event(event)
 
+    def happened(self, event: Event) -> bool:
+        """See `Device`."""
+        return bool(event.done)
+
     def synchronise(self, event: Event) -> None:
         """See `Device`."""
         event.synchronize()
 
-    def pinned(self, shape: tuple[int, ...]) -> NDArray[np.uint8]:
+    def pinned(self, size: int) -> NDArray[np.uint8]:
         """See `Device`."""
-        count = int(np.prod(shape))
-        memory = self.xp.cuda.alloc_pinned_memory(count)
-        return np.frombuffer(memory, np.uint8, count).reshape(shape)
+        return np.frombuffer(self.xp.cuda.alloc_pinned_memory(size), np.uint8, size)
 
-    def empty(self, shape: tuple[int, ...]) -> Array:
+    def empty(self, shape: tuple[int, ...], dtype: DTypeLike = np.uint8) -> Array:
         """See `Device`."""
-        return self.xp.empty(shape, np.uint8)
+        with self.on("compute"):
+            return self.xp.empty(shape, dtype)
+
+    def address(self, array: Array) -> int:
+        """See `Device`."""
+        return int(array.data.ptr)
+
+    def keep(self, host: NDArray[Any]) -> Array:
+        """See `Device`."""
+        with self.on("compute"):
+            return self.xp.array(host)
 
     def upload(self, host: NDArray[np.uint8], device: Array) -> None:
         """See `Device`."""
@@ -175,75 +228,15 @@ class CudaDevice:
         self.downloads += 1
         device.get(stream=self._streams["download"], out=host, blocking=False)
 
-
-Work = Callable[[Array], None]
-"""Changes a frame on the device in place."""
-
-
-class Slot:
-    """The buffers of one frame under way."""
-
-    def __init__(self, device: Device, shape: tuple[int, ...]) -> None:
-        self.sent = device.pinned(shape)
-        self.frame = device.empty(shape)
-        self.made = device.pinned(shape)
-        self.done: Event | None = None
+    def free(self) -> None:
+        """See `Device`."""
+        self._pool.free_all_blocks()
 
 
-class Overlapped:
-    """Keeps several frames under way, so that a frame takes as long as its longest part, not their sum.
+def open_device() -> Device | None:
+    """The GPU on which frames may live; None where there is none.
 
-    Upload of frame n+1, work on frame n and download of frame n−1 run at the same time; the result of
-    a frame comes with the call `depth` frames later. Buffers are made once.
-
-    Args:
-        device: where it is computed.
-        shape: of the frames, (H, W, 3).
-        depth: frames under way; 3 fills all three streams.
+    Raises:
+        Exception: there is a GPU, but CuPy is missing or can't use it.
     """
-
-    def __init__(self, device: Device, shape: tuple[int, ...], depth: int = 3) -> None:
-        self._device = device
-        self._depth = depth
-        # One more than are under way: the result just given out must outlive the next submission.
-        self._slots = [Slot(device, shape) for _ in range(depth + 1)]
-        self._next = 0
-        self._waiting = 0
-
-    def submit(self, image: NDArray[np.uint8], work: Work) -> NDArray[np.uint8] | None:
-        """Queue a frame.
-
-        Args:
-            image: uint8, H×W×3; not needed any more when this returns.
-            work: called at once with the frame on the device; queues what is to be done.
-
-        Returns:
-            The oldest frame's result, valid until the next call; None while the pipeline fills.
-        """
-        device = self._device
-        result = self._collect() if self._waiting == self._depth else None
-        slot = self._slots[self._next]
-        self._next = (self._next + 1) % len(self._slots)
-        np.copyto(slot.sent, image)
-        with device.on("upload"):
-            device.upload(slot.sent, slot.frame)
-        device.wait("compute", device.record("upload"))
-        with device.on("compute"):
-            work(slot.frame)
-        device.wait("download", device.record("compute"))
-        with device.on("download"):
-            device.download(slot.frame, slot.made)
-        slot.done = device.record("download")
-        self._waiting += 1
-        return result
-
-    def drain(self) -> Iterator[NDArray[np.uint8]]:
-        """The results of the frames still under way, in order."""
-        while self._waiting:
-            yield self._collect()
-
-    def _collect(self) -> NDArray[np.uint8]:
-        slot = self._slots[(self._next - self._waiting) % len(self._slots)]
-        self._device.synchronise(slot.done)
-        self._waiting -= 1
-        return slot.made
+    return None if first_gpu() is None else CudaDevice()

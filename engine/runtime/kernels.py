@@ -55,26 +55,53 @@ def crop(xp: Any, frame: Array, matrix: Matrix, size: int) -> Array:
         matrix: from frame to crop pixels.
         size: side of the crop.
     """
-    x, y = _grid(xp, _inverse(matrix), 0, 0, size, size)
+    x, y = _grid(xp, inverse(matrix), 0, 0, size, size)
     return sample(xp, frame, x, y)
 
 
-def normalise(xp: Any, picture: Array, contract: Contract) -> Array:
-    """A BGR crop in 0..255 as the network's input, float32; twin: `tensors.PictureInput`."""
-    channels = picture[..., ::-1] if contract.colour == "rgb" else picture
-    mean, std = (xp.asarray(values, dtype=xp.float32) for values in (contract.mean, contract.std))
-    values = (channels * np.float32(1 / 255) - mean) / std
-    if contract.layout == "nchw":
-        values = xp.moveaxis(values, -1, 0)
-    return xp.ascontiguousarray(values[None].astype(xp.float32))
+def normalise(picture: Array, contract: Contract, blob: Array) -> None:
+    """Write a BGR crop into one picture of the network's input; twin: `tensors.PictureInput`.
+
+    Args:
+        picture: float32 (s, s, 3), 0..255.
+        contract: layout, colour order, mean and standard deviation.
+        blob: (3, s, s) or (s, s, 3), of the type that the network takes.
+    """
+    order = (2, 1, 0) if contract.colour == "rgb" else (0, 1, 2)
+    for index, (channel, mean, std) in enumerate(zip(order, contract.mean, contract.std, strict=True)):
+        plane = blob[index] if contract.layout == "nchw" else blob[..., index]
+        plane[...] = picture[..., channel] * np.float32(1 / (255 * std)) - np.float32(mean / std)
 
 
-def picture(xp: Any, output: Array, contract: Contract) -> Array:
-    """The network's output as a BGR crop, float32 in 0..255; twin: `tensors.PictureOutput`."""
-    values = xp.moveaxis(output[0], 0, -1) if contract.layout == "nchw" else output[0]
+def picture(xp: Any, output: Array, contract: Contract) -> tuple[Array, Array]:
+    """One picture of the network's output as a BGR crop; twins: `tensors.PictureOutput` and `is_sound`.
+
+    Args:
+        xp: the array module.
+        output: (3, s, s) or (s, s, 3).
+        contract: layout, colour order, the output's mean and standard deviation.
+
+    Returns:
+        float32 (s, s, 3) in 0..255, and whether it is one: a number everywhere, and not one flat colour.
+    """
+    output = output.astype(xp.float32)
+    sound = xp.isfinite(output).all() & (output.max() - output.min() > np.float32(1e-3))
+    values = xp.moveaxis(output, 0, -1) if contract.layout == "nchw" else output
     values = values * np.float32(contract.out_std) + np.float32(contract.out_mean)
     values = values[..., ::-1] if contract.colour == "rgb" else values
-    return xp.clip(values, 0, 1).astype(xp.float32) * np.float32(255)
+    return xp.where(sound, xp.clip(values, 0, 1), 0).astype(xp.float32) * np.float32(255), sound
+
+
+def tiles(crop: Array, factor: int) -> list[Array]:
+    """The factor² tiles of a crop, row by row; twin: `boost.tiles`."""
+    return [crop[row::factor, column::factor] for row in range(factor) for column in range(factor)]
+
+
+def interleave(xp: Any, made: list[Array], factor: int) -> Array:
+    """The inverse of `tiles`; twin: `boost.interleave`."""
+    side = made[0].shape[0]
+    whole = xp.stack(made).reshape(factor, factor, side, side, 3).transpose(2, 0, 3, 1, 4)
+    return whole.reshape(side * factor, side * factor, 3)
 
 
 def match_colour(xp: Any, made: Array, wanted: Array, mask: Array) -> Array:
@@ -112,7 +139,7 @@ def paste(xp: Any, frame: Array, made: Array, mask: Array, matrix: Matrix) -> No
     x1, y1 = (int(v) for v in np.minimum(np.ceil(corners.max(0)) + 1, (width, height)))
     if x0 >= x1 or y0 >= y1:
         return
-    x, y = _grid(xp, _inverse(matrix), x0, y0, x1 - x0, y1 - y0)
+    x, y = _grid(xp, inverse(matrix), x0, y0, x1 - x0, y1 - y0)
     # The crop's edge is repeated, so that it does not darken under the mask's feather.
     colour = sample(xp, made, xp.clip(x, 0, size - 1), xp.clip(y, 0, size - 1))
     weight = sample(xp, mask, x, y)[..., None]
@@ -121,7 +148,8 @@ def paste(xp: Any, frame: Array, made: Array, mask: Array, matrix: Matrix) -> No
     view[...] = xp.where(weight * np.float32(255) < np.float32(0.5), view, mixed).astype(xp.uint8)
 
 
-def _inverse(matrix: Matrix) -> Matrix:
+def inverse(matrix: Matrix) -> Matrix:
+    """The matrix of the way back."""
     linear = np.linalg.inv(matrix[:, :2])
     return np.column_stack([linear, -linear @ matrix[:, 2]])
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,18 @@ _TYPES = {"tensor(float)": np.float32, "tensor(float16)": np.float16, "tensor(do
 _SILENT = 4
 _ANY_SIDE = 640
 """Side of the warm-up's picture where the network takes any: a multiple of 32, as detectors need."""
+_MOST = 8
+"""Pictures that one run takes at most, and shapes of inputs for which buffers are kept."""
+
+
+@dataclass(slots=True)
+class _Buffers:
+    """Where inputs of certain shapes, and what comes out for them, lie."""
+
+    binding: Any
+    inputs: dict[str, Any]
+    outputs: list[Any]
+    options: Any
 
 
 class Network:
@@ -40,11 +54,10 @@ class Network:
     def __init__(self, path: Path, rung: Rung, *, threads: int = 0) -> None:
         self.rung = rung
         self._session = _open(path, rung, threads or max((os.cpu_count() or 2) - 1, 1))
-        self._binding = self._session.io_binding()
-        self._types = {one.name: _TYPES.get(one.type, np.float32) for one in self._session.get_inputs()}
-        self._inputs: dict[str, Any] = {}
-        self._outputs: list[Any] = []
-        self._shapes: tuple[tuple[int, ...], ...] = ()
+        tensors = (*self._session.get_inputs(), *self._session.get_outputs())
+        self._types = {one.name: _TYPES.get(one.type, np.float32) for one in tensors}
+        self._buffers: dict[tuple[tuple[int, ...], ...], _Buffers] = {}
+        self._graphs = itertools.count(1)
 
     def get_inputs(self) -> Any:
         """Names, shapes and types of the inputs."""
@@ -74,12 +87,43 @@ class Network:
         if not self.rung.bound:
             return self.run_unbound(names, feed)
         shapes = tuple(array.shape for array in feed.values())
-        if shapes != self._shapes:
-            return self._first_run(names, feed, shapes)
-        for name, array in feed.items():
-            self._inputs[name].update_inplace(np.ascontiguousarray(array, self._types[name]))
-        self._session.run_with_iobinding(self._binding)
-        return [output.numpy() for output in self._outputs]
+        kept = self._buffers.get(shapes)
+        if kept is None:
+            kept = self._first_run(names, feed, shapes)
+        else:
+            for name, array in feed.items():
+                kept.inputs[name].update_inplace(np.ascontiguousarray(array, self._types[name]))
+            self._session.run_with_iobinding(kept.binding, kept.options)
+        return [output.numpy() for output in kept.outputs]
+
+    def on_device(
+        self, inputs: Mapping[str, Any], output: Any, address: Callable[[Any], int]
+    ) -> Callable[[], None]:
+        """A run on buffers of a device, which must outlive it.
+
+        Args:
+            inputs: all inputs by name, contiguous arrays of the types in `types`.
+            output: for the first output, likewise.
+            address: gives where an array lies.
+
+        Returns:
+            Queues a run on the stream that the rung was opened with, and does not wait for it.
+        """
+        binding = self._session.io_binding()
+        first = self._session.get_outputs()[0].name
+        for bind, name, array in (
+            *((binding.bind_input, name, array) for name, array in inputs.items()),
+            (binding.bind_output, first, output),
+        ):
+            bind(name, self.rung.bound, 0, array.dtype.type, array.shape, address(array))
+        options = self._options()
+        options.add_run_config_entry("disable_synchronize_execution_providers", "1")
+        return lambda: self._session.run_with_iobinding(binding, options)
+
+    @property
+    def types(self) -> Mapping[str, type]:
+        """The NumPy type of each input and output, by name."""
+        return self._types
 
     def run_unbound(self, names: Sequence[str] | None, feed: Mapping[str, Array]) -> list[Array]:
         """The same with buffers that ONNX Runtime makes each time."""
@@ -88,27 +132,34 @@ class Network:
 
     def _first_run(
         self, names: Sequence[str] | None, feed: Mapping[str, Array], shapes: tuple[tuple[int, ...], ...]
-    ) -> list[Array]:
+    ) -> _Buffers:
         """Make the buffers; sizes of outputs that the graph leaves open are known only after a run."""
-        device = self.rung.bound
+        device, binding, options = self.rung.bound, self._session.io_binding(), self._options()
         wanted = names or [output.name for output in self._session.get_outputs()]
-        self._binding.clear_binding_inputs()
-        self._binding.clear_binding_outputs()
-        self._inputs = {
+        inputs = {
             name: ort.OrtValue.ortvalue_from_numpy(np.array(array, self._types[name], order="C"), device, 0)
             for name, array in feed.items()
         }
-        for name, value in self._inputs.items():
-            self._binding.bind_ortvalue_input(name, value)
+        for name, value in inputs.items():
+            binding.bind_ortvalue_input(name, value)
         for name in wanted:
-            self._binding.bind_output(name, device)
-        self._session.run_with_iobinding(self._binding)
-        self._outputs = list(self._binding.get_outputs())
+            binding.bind_output(name, device)
+        self._session.run_with_iobinding(binding, options)
+        outputs = list(binding.get_outputs())
         # What the run has made becomes the buffer for the next ones.
-        for name, value in zip(wanted, self._outputs, strict=True):
-            self._binding.bind_ortvalue_output(name, value)
-        self._shapes = shapes
-        return [output.numpy() for output in self._outputs]
+        for name, value in zip(wanted, outputs, strict=True):
+            binding.bind_ortvalue_output(name, value)
+        if len(self._buffers) == _MOST:
+            del self._buffers[next(iter(self._buffers))]
+        self._buffers[shapes] = _Buffers(binding, inputs, outputs, options)
+        return self._buffers[shapes]
+
+    def _options(self) -> Any:
+        """Options of the runs on certain buffers: a CUDA graph knows only those it was captured with."""
+        options = ort.RunOptions()
+        if "enable_cuda_graph" in self.rung.options:
+            options.add_run_config_entry("gpu_graph_id", str(next(self._graphs)))
+        return options
 
 
 def warm_up(network: Network) -> float:
@@ -139,9 +190,36 @@ def warm_up(network: Network) -> float:
     return took
 
 
+def most_together(network: Any) -> int:
+    """How many pictures the network takes in one run; 1 unless a run of two gives what two runs give.
+
+    Args:
+        network: a `Network`, warmed up.
+    """
+    inputs = network.get_inputs()
+    declared = [each.shape[0] for each in (*inputs, *network.get_outputs()[:1])]
+    if network.rung.steady or any(isinstance(side, int) for side in declared):
+        return 1
+    random = np.random.default_rng(1)
+    feeds = [{each.name: _noise(each, random) for each in inputs} for _ in range(2)]
+    apart = [_outputs(network, feed)[0] for feed in feeds]
+    try:
+        for first, second in ((0, 1), (1, 0)):
+            both = {name: np.concatenate([feeds[first][name], feeds[second][name]]) for name in feeds[0]}
+            together = _outputs(network, both)[0]
+            if not _same([together], [np.concatenate([apart[first], apart[second]])]):
+                return 1
+    except Exception:  # noqa: BLE001 - a graph may declare what it can't do
+        return 1
+    return _MOST
+
+
 def _same(one: Sequence[Array], other: Sequence[Array]) -> bool:
     """Equal but for what arithmetic of low precision may do."""
-    return all(np.allclose(a, b, atol=0.02, rtol=0.02) for a, b in zip(one, other, strict=True))
+    return all(
+        a.shape == b.shape and np.allclose(a, b, atol=0.02, rtol=0.02)
+        for a, b in zip(one, other, strict=True)
+    )
 
 
 def _outputs(network: Network, feed: Mapping[str, Array]) -> list[Array]:

@@ -38,6 +38,7 @@ class Rung:
             none: OpenVINO's plugin 1.8 gives the first run's picture again when its buffers are reused.
         plugin: it comes from a plugin library rather than from ONNX Runtime's own build.
         only_memory: only worth trying after the rung above ran out of memory.
+        steady: the inputs' shapes should never change: TensorRT builds an engine for others, for minutes.
     """
 
     name: str
@@ -47,6 +48,7 @@ class Rung:
     bound: str = "cpu"
     plugin: bool = False
     only_memory: bool = False
+    steady: bool = False
 
     @property
     def chain(self) -> tuple[tuple[str, Mapping[str, str]], ...]:
@@ -148,7 +150,7 @@ def _tensorrt(gpu: Gpu, cache: Path | None, model: str, stream: int, half: bool)
     if stream:
         options["user_compute_stream"] = str(stream)
     name = "TensorRT fp16" if half else "TensorRT"
-    return Rung(name, "TensorrtExecutionProvider", options, half=half, bound="cuda")
+    return Rung(name, "TensorrtExecutionProvider", options, half=half, bound="cuda", steady=True)
 
 
 def use_plugin(options: Any, rung: Rung) -> None:

@@ -35,6 +35,7 @@ def make_swapper(
     # Imported late: the mesh swapper must not pay for ONNX's parser.
     from engine.catalog import open_store
     from engine.folders import home
+    from engine.runtime.device import open_device
     from engine.swap.neural.opening import open_neural
 
     store = store or open_store(home())
@@ -43,7 +44,7 @@ def make_swapper(
             f"There is no swapper called '{name}'",
             f"Choose one of: {', '.join(SWAPPERS)}. 'kawari models list' shows the models that can be added",
         )
-    return open_neural(name, store, home() / "identities", mesh, config=config)
+    return open_neural(name, store, home() / "identities", mesh, config=config, open_device=open_device)
 
 
 __all__ = ["SWAPPERS", "FaceSwap", "Swapper", "make_swapper"]

@@ -18,6 +18,7 @@ from engine.identity.embedding import Embedder, EmbeddingCache, average
 from engine.identity.photo import SourcePhoto
 from engine.quality import LADDER, Quality
 from engine.runtime.climb import UnsoundError, reason
+from engine.swap.base import Job, Made
 from engine.swap.neural.boost import interleave, tiles
 from engine.swap.neural.colour import match_colour
 from engine.swap.neural.enhance import Cadence, Enhancer
@@ -25,9 +26,9 @@ from engine.swap.neural.latent import Emap, latent
 from engine.swap.neural.mask import box_mask
 from engine.swap.neural.masks import MaskPart, combined
 from engine.swap.neural.tensors import PictureInput, PictureOutput, is_sound
-from engine.types import Face, Image, Patch
+from engine.types import Face, Image, Matrix, Patch
 
-_FLAT = 4
+FLAT = 4
 """Levels; a crop with less between its darkest and brightest pixel shows no face."""
 
 
@@ -77,6 +78,7 @@ class NeuralSwapper:
 
     Attributes:
         report: takes "extra-failed" when one of the extras fails and is left out from then on.
+        together: how many pictures the session takes in one run.
     """
 
     def __init__(
@@ -96,6 +98,9 @@ class NeuralSwapper:
         self.report: Report = silent
         self.contract = contract
         self.session = session
+        self.together = 1
+        self.blob = PictureInput(contract, contract.size)
+        self.picture = PictureOutput(contract)
         self.target_name, self.source_name = (tensor.name for tensor in contract.inputs)
         self._embedder = embedder
         self._cache = cache
@@ -123,6 +128,48 @@ class NeuralSwapper:
         """See `engine.swap.base.Swapper`."""
         return NeuralFaceSwap(self, identity)
 
+    def patches(self, image: Image, jobs: Sequence[Job]) -> list[Made]:
+        """What `NeuralFaceSwap.patch` gives for each job, with as few runs as the network allows.
+
+        Raises:
+            Exception: whatever the provider raises; a face without a picture is an `UnsoundError` in
+                the list.
+        """
+        aimed = [job.swap.aim(image, job.face) for job in jobs]
+        answers = iter(self._answers([one for one in aimed if one is not None]))
+        made = [None if one is None else (one, next(answers)) for one in aimed]
+        return [
+            one if one is None else self._settled(image, job, *one)
+            for job, one in zip(jobs, made, strict=True)
+        ]
+
+    def _settled(self, image: Image, job: Job, aim: Aim, picture: Image | None) -> Made:
+        return self._unsound() if picture is None else job.swap.finish(image, job.face, aim, picture)
+
+    def _unsound(self) -> UnsoundError:
+        return UnsoundError(
+            f"{self.name} gave no picture", "Use its full-precision version, or the mesh swapper"
+        )
+
+    def _answers(self, aims: Sequence[Aim]) -> list[Image | None]:
+        """The network's picture of each crop, None where it gave none."""
+        asked = [(tile, aim.source) for aim in aims for tile in tiles(aim.crop, aim.boost)]
+        pictures: list[Image | None] = []
+        for first in range(0, len(asked), self.together):
+            crops, sources = zip(*asked[first : first + self.together], strict=True)
+            source = sources[0] if len(sources) == 1 else np.concatenate(sources)
+            feed = {self.target_name: self.blob(*crops), self.source_name: source}
+            output = self.session.run(None, feed)[0]
+            for index in range(len(crops)):
+                one = output[index : index + 1]
+                pictures.append(self.picture(one) if is_sound(one) else None)
+        answers: list[Image | None] = []
+        for aim in aims:
+            own, pictures = pictures[: aim.boost**2], pictures[aim.boost**2 :]
+            sound = [one for one in own if one is not None]
+            answers.append(interleave(sound, aim.boost) if len(sound) == len(own) else None)
+        return answers
+
     def _picture(self, photo: SourcePhoto) -> NDArray[np.float32]:
         contract = self.contract
         size = contract.source_size
@@ -131,20 +178,41 @@ class NeuralSwapper:
         return PictureInput(contract, size)(np.asarray(crop, np.uint8)).copy()
 
 
+@dataclass(frozen=True, slots=True)
+class Aim:
+    """The crop of one face, and what it is to become.
+
+    Attributes:
+        crop: uint8, (s·boost, s·boost, 3), BGR.
+        matrix: from frame pixels to the crop's.
+        source: the network's source input.
+        boost: see `engine.swap.neural.boost`.
+    """
+
+    crop: Image
+    matrix: Matrix
+    source: NDArray[np.float32]
+    boost: int
+
+
 class NeuralFaceSwap:
     """Swaps one face with a network; only the enhancer remembers something from frame to frame.
 
     Attributes:
         quality: hints from the controller: less often enhanced, and no boost below full resolution.
+        source: the network's source input.
     """
 
     def __init__(self, swapper: NeuralSwapper, identity: NeuralIdentity) -> None:
         self.quality: Quality = LADDER[0]
+        self.source = identity.source
         self._swapper = swapper
-        self._source = identity.source
-        self._blob = PictureInput(swapper.contract, swapper.contract.size)
-        self._picture = PictureOutput(swapper.contract)
         self._cadence: Cadence | None = None
+
+    @property
+    def boost(self) -> int:
+        """The pixel boost at the present quality."""
+        return self._swapper.extras.boost if self.quality.grid == 1 else 1
 
     def patch(self, image: Image, face: Face, strength: float) -> Patch | None:
         """See `engine.swap.base.FaceSwap`. The network decides the shape; `strength` has no effect.
@@ -153,39 +221,40 @@ class NeuralFaceSwap:
             UnsoundError: the network gave no picture (not a number, or one flat colour).
         """
         del strength
-        contract, extras = self._swapper.contract, self._swapper.extras
+        (made,) = self._swapper.patches(image, [Job(face, self)])
+        if isinstance(made, Exception):
+            raise made
+        return made
+
+    def aim(self, image: Image, face: Face) -> Aim | None:
+        """The face's crop; None if it shows no face."""
         points = five_points(face.landmarks)
         if not np.isfinite(points).all():
             return None
-        boost = extras.boost if self.quality.grid == 1 else 1
-        size = contract.size * boost
+        contract = self._swapper.contract
+        size = contract.size * self.boost
         matrix = alignment(points, contract.template, size)
         crop = np.asarray(cv2.warpAffine(image, matrix, (size, size), flags=cv2.INTER_LINEAR), np.uint8)
-        if int(crop.max()) - int(crop.min()) < _FLAT:  # outside the picture, or the lens is covered
+        if int(crop.max()) - int(crop.min()) < FLAT:  # outside the picture, or the lens is covered
             return None
-        made = interleave([self._run(tile) for tile in tiles(crop, boost)], boost)
+        return Aim(crop, matrix, self.source, self.boost)
+
+    def finish(self, image: Image, face: Face, aim: Aim, made: Image) -> Patch:
+        """The patch from the network's picture of a crop."""
+        extras = self._swapper.extras
+        size = len(aim.crop)
         if extras.match_colour:
-            made = match_colour(made, crop, box_mask(size))
+            made = match_colour(made, aim.crop, box_mask(size))
         masks = [box_mask(size)]
         for name, part in list(extras.masks.items()):
             try:
-                masks.append(part(crop, face, matrix))
+                masks.append(part(aim.crop, face, aim.matrix))
             except Exception as error:  # noqa: BLE001 - whatever a provider raises
                 del extras.masks[name]
                 self._tell(name, error)
         mask = combined(masks)
-        patch = Patch(made, mask, cv2.invertAffineTransform(matrix).astype(np.float64))
+        patch = Patch(made, mask, cv2.invertAffineTransform(aim.matrix).astype(np.float64))
         return patch if extras.enhancer is None else self._enhanced(image, face, patch, extras.enhancer)
-
-    def _run(self, crop: Image) -> Image:
-        swapper = self._swapper
-        feed = {swapper.target_name: self._blob(crop), swapper.source_name: self._source}
-        output = swapper.session.run(None, feed)[0]
-        if not is_sound(output):
-            raise UnsoundError(
-                f"{swapper.name} gave no picture", "Use its full-precision version, or the mesh swapper"
-            )
-        return self._picture(output)
 
     def _enhanced(self, image: Image, face: Face, patch: Patch, enhancer: Enhancer) -> Patch:
         if self._cadence is None:

@@ -22,26 +22,31 @@ class PictureInput:
 
     def __init__(self, contract: Contract, size: int) -> None:
         self._planar = contract.layout == "nchw"
-        shape = (1, 3, size, size) if self._planar else (1, size, size, 3)
-        self.blob: Blob = np.zeros(shape, np.float32)
+        self._size = size
+        self._blobs: dict[int, Blob] = {}
         order = (2, 1, 0) if contract.colour == "rgb" else (0, 1, 2)
         self._channels = [
             (channel, 1 / (255 * std), -mean / std)
             for channel, mean, std in zip(order, contract.mean, contract.std, strict=True)
         ]
 
-    def __call__(self, crop: Image) -> Blob:
-        """Fill and return the buffer; it is valid until the next call.
+    def __call__(self, *crops: Image) -> Blob:
+        """Fill and return the buffer for so many crops; it is valid until the next call.
 
         Args:
-            crop: uint8, size×size×3, BGR.
+            crops: uint8, size×size×3, BGR.
         """
-        for index, (channel, scale, shift) in enumerate(self._channels):
-            plane = self.blob[0, index] if self._planar else self.blob[0, ..., index]
-            np.multiply(crop[..., channel], np.float32(scale), out=plane)
-            if shift:
-                plane += np.float32(shift)
-        return self.blob
+        blob = self._blobs.get(len(crops))
+        if blob is None:
+            sides = (3, self._size, self._size) if self._planar else (self._size, self._size, 3)
+            blob = self._blobs[len(crops)] = np.zeros((len(crops), *sides), np.float32)
+        for picture, crop in zip(blob, crops, strict=True):
+            for index, (channel, scale, shift) in enumerate(self._channels):
+                plane = picture[index] if self._planar else picture[..., index]
+                np.multiply(crop[..., channel], np.float32(scale), out=plane)
+                if shift:
+                    plane += np.float32(shift)
+        return blob
 
 
 class PictureOutput:

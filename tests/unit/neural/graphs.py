@@ -42,12 +42,18 @@ class Builder:
         return path
 
 
-def info(name: str, shape: tuple[int, ...], kind: int = TensorProto.FLOAT) -> Any:
-    return helper.make_tensor_value_info(name, kind, [side if side > 0 else 1 for side in shape])
+def info(name: str, shape: tuple[int, ...], kind: int = TensorProto.FLOAT, several: bool = False) -> Any:
+    sides = [side if side > 0 else 1 for side in shape]
+    return helper.make_tensor_value_info(name, kind, ["n", *sides[1:]] if several else sides)
 
 
-def swapper(path: Path, contract: Contract) -> Path:
-    """Half the target's colours plus a part of the source: 0.5·t + 0.25 + 0.2·tanh(source · weights)."""
+def swapper(path: Path, contract: Contract, *, gain: float = 0.5, several: bool = False) -> Path:
+    """Half the target's colours plus a part of the source: 0.5·t + 0.25 + 0.2·tanh(source · weights).
+
+    Args:
+        gain: −0.5 turns the colours round, so that a test can tell the swap from the face.
+        several: the graph takes any number of faces.
+    """
     b = Builder()
     side = contract.source_size or 512
     if contract.source_size:
@@ -56,15 +62,16 @@ def swapper(path: Path, contract: Contract) -> Path:
     else:
         number = b.op("MatMul", "source", b.const(weights(side)[:, None]))
     push = b.op("Mul", b.op("Tanh", number), b.const(np.float32(0.2)))
-    push = b.op("Reshape", push, b.const(np.int64([1, 1, 1, 1])))
+    push = b.op("Reshape", push, b.const(np.int64([-1, 1, 1, 1])))
     mean = b.const(np.float32(contract.mean).reshape(1, 3, 1, 1))
     std = b.const(np.float32(contract.std).reshape(1, 3, 1, 1))
     picture = b.op("Add", b.op("Mul", "target", std), mean)
-    half = b.op("Add", b.op("Mul", picture, b.const(np.float32(0.5))), b.const(np.float32(0.25)))
+    scaled = b.op("Mul", picture, b.const(np.float32(gain)))
+    half = b.op("Add", scaled, b.const(np.float32(0.5 - gain / 2)))
     shown = b.op("Sub", b.op("Add", half, push), b.const(np.float32(contract.out_mean)))
     b.op("Div", shown, b.const(np.float32(contract.out_std)), out="output")
-    inputs = [info(tensor.name, tensor.shape) for tensor in contract.inputs]
-    outputs = [info("output", (1, 3, contract.size, contract.size))]
+    inputs = [info(tensor.name, tensor.shape, several=several) for tensor in contract.inputs]
+    outputs = [info("output", (1, 3, contract.size, contract.size), several=several)]
     if contract.source.value == "emap":
         b.constants.append(numpy_helper.from_array(emap(), "buff2fs"))
     return b.save(path, inputs, outputs)

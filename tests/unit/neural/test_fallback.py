@@ -62,7 +62,7 @@ class Failing:
 class Session_:
     def __init__(self, network: Network, name: str, plan: Failing) -> None:
         self.network, self.name, self.plan, self.rung = network, name, plan, network.rung
-        self.get_inputs = network.get_inputs
+        self.get_inputs, self.get_outputs = network.get_inputs, network.get_outputs
         self.run_unbound = network.run_unbound
 
     def run(self, names: Any, feed: Any) -> list[np.ndarray]:

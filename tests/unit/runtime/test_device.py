@@ -5,7 +5,7 @@ The same tests run on CuPy where there is a GPU: `pytest -m gpu`.
 
 from __future__ import annotations
 
-import itertools
+from collections import deque
 from typing import Any
 
 import cv2
@@ -16,13 +16,13 @@ from engine.align import alignment
 from engine.blend.paste import paste
 from engine.catalog.entry import read_catalogue
 from engine.runtime import kernels
-from engine.runtime.device import CudaDevice, Device, HostDevice, Overlapped
+from engine.runtime.device import CudaDevice, Device, HostDevice
+from engine.runtime.overlapped import DEPTH, Crossing, Overlapped
+from engine.swap.neural.boost import tiles
 from engine.swap.neural.colour import match_colour
 from engine.swap.neural.mask import box_mask
-from engine.swap.neural.on_device import DeviceSwap
-from engine.swap.neural.swapper import NeuralIdentity, NeuralSwapper
 from engine.swap.neural.tensors import PictureInput, PictureOutput
-from engine.types import Face, Image, Patch
+from engine.types import Image, Patch
 from models import CATALOGUE
 from tests.unit.runtime.simulated import SimulatedDevice
 
@@ -30,13 +30,14 @@ CONTRACTS = {name: entry.contract for name, entry in read_catalogue(CATALOGUE).i
 POINTS = np.float32([[290, 200], [352, 205], [320, 240], [296, 275], [345, 279]])
 
 
-@pytest.fixture(params=["host", pytest.param("cuda", marks=pytest.mark.gpu)])
+@pytest.fixture(params=["host", "simulated", pytest.param("cuda", marks=pytest.mark.gpu)])
 def device(request: pytest.FixtureRequest) -> Device:
-    return HostDevice() if request.param == "host" else CudaDevice()
+    made: dict[str, Any] = {"host": HostDevice, "simulated": SimulatedDevice, "cuda": CudaDevice}
+    return made[request.param]()
 
 
 def to_host(array: Any) -> np.ndarray:
-    return np.asarray(array.get() if hasattr(array, "get") else array)
+    return np.array(array.get() if hasattr(array, "get") else array.view(np.ndarray))
 
 
 def smooth(height: int = 480, width: int = 640, seed: int = 0) -> Image:
@@ -48,7 +49,7 @@ def smooth(height: int = 480, width: int = 640, seed: int = 0) -> Image:
 def test_crop(device: Device, shift: float) -> None:
     frame, xp = smooth(), device.xp
     matrix = alignment(POINTS + np.float32(shift), "arcface", 128)
-    ours = to_host(kernels.crop(xp, xp.asarray(frame), matrix, 128))
+    ours = to_host(kernels.crop(xp, device.keep(frame), matrix, 128))
     twin = cv2.warpAffine(frame, matrix, (128, 128))
     # OpenCV rounds the source's position to 1/32 px and the result to whole levels.
     assert np.abs(ours - twin).max() <= 4
@@ -59,24 +60,43 @@ def test_crop(device: Device, shift: float) -> None:
 def test_into_and_out_of_the_network(device: Device, name: str) -> None:
     contract, xp = CONTRACTS[name], device.xp
     crop = smooth(contract.size, contract.size)
-    blob = kernels.normalise(xp, xp.asarray(crop), contract)
     twin = PictureInput(contract, contract.size)(crop)
-    assert blob.shape == twin.shape
+    blob = device.empty(twin.shape, np.float32)
+    kernels.normalise(device.keep(crop.astype(np.float32)), contract, blob[0])
     assert np.abs(to_host(blob) - twin).max() < 1e-5
     random = np.random.default_rng(1)
     output = ((random.random(twin.shape) * 1.2 - 0.1 - contract.out_mean) / contract.out_std).astype(
         np.float32
     )
-    made = to_host(kernels.picture(xp, xp.asarray(output), contract))
-    assert np.abs(made - PictureOutput(contract)(output)).max() <= 0.51
+    made, sound = kernels.picture(xp, device.keep(output[0]), contract)
+    assert to_host(sound)
+    assert np.abs(to_host(made) - PictureOutput(contract)(output)).max() <= 0.51
+
+
+@pytest.mark.parametrize("broken", [np.nan, np.inf, 0.0])
+def test_what_is_no_picture_is_told(device: Device, broken: float) -> None:
+    output = np.zeros((3, 8, 8), np.float32)
+    output[1, 2, 3] = broken
+    made, sound = kernels.picture(device.xp, device.keep(output), CONTRACTS["inswapper_128"])
+    assert not to_host(sound)
+    assert not to_host(made).any()
+
+
+@pytest.mark.parametrize("factor", [1, 2, 3])
+def test_tiles_and_back(device: Device, factor: int) -> None:
+    crop = smooth(12 * factor, 12 * factor)
+    parts = kernels.tiles(device.keep(crop), factor)
+    for ours, twin in zip(parts, tiles(crop, factor), strict=True):
+        assert np.array_equal(to_host(ours), twin)
+    assert np.array_equal(to_host(kernels.interleave(device.xp, parts, factor)), crop)
 
 
 def test_colour(device: Device) -> None:
     made, wanted, xp = smooth(96, 96, 1), smooth(96, 96, 2), device.xp
     wanted = np.asarray(wanted * np.float32([0.6, 0.8, 0.9]) + 20, np.uint8)
     mask = np.where(box_mask(96) > 127, 255, 0).astype(np.uint8)
-    arrays = (xp.asarray(each.astype(np.float32)) for each in (made, wanted))
-    ours = to_host(kernels.match_colour(xp, *arrays, xp.asarray(mask.astype(np.float32) / 255)))
+    arrays = (device.keep(each.astype(np.float32)) for each in (made, wanted))
+    ours = to_host(kernels.match_colour(xp, *arrays, device.keep(mask.astype(np.float32) / 255)))
     assert np.abs(ours - match_colour(made, wanted, mask)).max() <= 1
     solid = mask > 0
     assert np.abs(ours[solid].mean(0) - wanted[solid].mean(0)).max() < 1
@@ -86,9 +106,9 @@ def test_colour(device: Device) -> None:
 def test_paste(device: Device, shift: float) -> None:
     frame, made, mask, xp = smooth(), smooth(128, 128, 3), box_mask(128), device.xp
     back = cv2.invertAffineTransform(alignment(POINTS + np.float32(shift), "arcface", 128))
-    ours = xp.asarray(frame.copy())
+    ours = device.keep(frame)
     kernels.paste(
-        xp, ours, xp.asarray(made.astype(np.float32)), xp.asarray(mask.astype(np.float32) / 255), back
+        xp, ours, device.keep(made.astype(np.float32)), device.keep(mask.astype(np.float32) / 255), back
     )
     twin = frame.copy()
     paste(twin, Patch(made, mask, back))
@@ -99,68 +119,36 @@ def test_paste(device: Device, shift: float) -> None:
     assert np.array_equal(to_host(ours)[reach], frame[reach])
 
 
-def test_a_whole_swap(device: Device) -> None:
-    contract, frame, xp = CONTRACTS["inswapper_128"], smooth(), device.xp
-
-    class Negative:
-        def run(self, names: object, feed: dict[str, np.ndarray]) -> list[np.ndarray]:
-            return [1 - feed["target"]]
-
-    landmarks = np.zeros((478, 3), np.float32)
-    landmarks[[468, 473, 4, 61, 291], :2] = POINTS
-    swapper = NeuralSwapper("inswapper_128", contract, Negative())
-    patch = swapper.follow(NeuralIdentity(np.ones((1, 512), np.float32))).patch(
-        frame, Face(0, landmarks, 1), 1
-    )
-    assert patch is not None
-    twin = frame.copy()
-    paste(twin, patch)
-    ours = xp.asarray(frame.copy())
-    DeviceSwap(xp, contract, lambda blob: 1 - blob).swap(ours, POINTS)
-    difference = np.abs(to_host(ours).astype(int) - twin)
-    assert difference.max() <= 6
-    assert difference.mean() < 0.3
-    assert np.abs(twin.astype(int) - frame).max() > 60
-
-
 def test_frames_come_back_in_order_with_one_copy_each_way(device: Device) -> None:
     images = [smooth(48, 64, seed) for seed in range(9)]
-    overlapped = Overlapped(device, (48, 64, 3))
+    overlapped = Overlapped(device)
 
-    def invert(frame: Any) -> None:
+    def invert(frame: Any, notes: Any) -> None:
         frame[...] = 255 - frame
+        notes[1] = frame[0, 0, 0]
 
-    found = []
-    for number, image in enumerate(images):
-        result = overlapped.submit(image, invert)
-        assert (result is None) == (number < 3)
-        if result is not None:
-            found.append(result.copy())  # valid until the next call
-    found += [result.copy() for result in overlapped.drain()]
-    assert len(found) == 9
-    for result, image in zip(found, images, strict=True):
+    under_way, found = deque[Crossing](), []
+    for image in images:
+        under_way.append(overlapped.submit(image, invert))
+        if len(under_way) == DEPTH:
+            found.append(under_way.popleft().result())
+    found += [one.result() for one in under_way]
+    for (result, notes), image in zip(found, images, strict=True):
         assert np.array_equal(result, 255 - image)
+        assert notes[1] == result[0, 0, 0]
+        assert notes.sum() == notes[1]  # the others are 0, whatever was in the buffer
     assert device.uploads == device.downloads == 9
+    larger = smooth(64, 80)
+    assert np.array_equal(overlapped.submit(larger, invert).result()[0], 255 - larger)
 
 
-@pytest.mark.parametrize("costs", [*itertools.permutations((2.0, 5.0, 3.0)), (4.0, 4.0, 4.0)])
-def test_a_frame_takes_as_long_as_its_longest_part(costs: tuple[float, float, float]) -> None:
-    device = SimulatedDevice(*costs)
-    overlapped, frames, image = Overlapped(device, (2, 2, 3)), 200, np.zeros((2, 2, 3), np.uint8)
-    for _ in range(frames):
-        overlapped.submit(image, lambda frame: None)
-    list(overlapped.drain())
-    ideal = max(costs) * frames
-    assert ideal / device.host >= 0.95
-    assert device.host >= ideal  # or the simulation lies
-    assert device.uploads == device.downloads == frames
-
-
-def test_without_slots_it_takes_the_sum() -> None:
-    """The same simulation shows no overlap where there is none."""
-    device = SimulatedDevice(2.0, 5.0, 3.0)
-    overlapped = Overlapped(device, (2, 2, 3), depth=1)
-    for _ in range(100):
-        overlapped.submit(np.zeros((2, 2, 3), np.uint8), lambda frame: None)
-    list(overlapped.drain())
-    assert device.host == pytest.approx(1000)
+def test_buffers_are_made_once_for_each_frame_under_way() -> None:
+    device = HostDevice()
+    made: list[int] = []
+    device.pinned = lambda size: made.append(size) or np.empty(size, np.uint8)  # type: ignore[method-assign]
+    overlapped, image = Overlapped(device), np.zeros((4, 4, 3), np.uint8)
+    for _ in range(20):
+        first = overlapped.submit(image, lambda frame, notes: None)
+        second = overlapped.submit(image, lambda frame, notes: None)
+        first.result(), second.result()
+    assert len(made) == 4
