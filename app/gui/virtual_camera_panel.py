@@ -45,6 +45,8 @@ class VirtualCameraPanel(Card):
         row = labelled(self.tr("Si&ze, rate"), self.size_box)
         let_shrink(self.rate)
         row.addWidget(self.rate)
+        row.setStretch(1, 3)
+        row.setStretch(2, 2)
         self.body.addLayout(row)
         self.body.addWidget(self._hint)
         self.on.toggled.connect(self.switched)

@@ -112,5 +112,6 @@ def _port(value: int, name: str) -> QSpinBox:
     made.setButtonSymbols(QSpinBox.ButtonSymbols.NoButtons)
     made.setValue(value)
     made.setFixedWidth(_PORT_WIDTH)
+    made.lineEdit().setTextMargins(8, 0, 0, 0)
     made.setAccessibleName(name)
     return made
