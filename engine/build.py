@@ -74,5 +74,5 @@ def make_tracker(detector: str = "", report: Report = silent, *, thorough: bool 
 
 
 def choice_for(who: Who) -> FaceChoice:
-    """The choice that a word stands for; for CHOSEN nobody, until somebody is chosen."""
-    return FaceChoice({Who.LARGEST: Which.LARGEST, Who.ALL: Which.ALL, Who.CHOSEN: Which.PERSONS}[who])
+    """The choice that a word stands for; for CHOSEN everybody, until somebody is chosen."""
+    return FaceChoice(Which.LARGEST if who is Who.LARGEST else Which.ALL)

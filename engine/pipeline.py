@@ -118,7 +118,7 @@ class Pipeline:
         plan: what to begin with.
         marker: puts the marks on everything that leaves; None for none (tests).
         picture: the user's still picture for `GuardPolicy.PICTURE`.
-        report: called with events ("stage-failed", "stage-recovered", "guard") on the calling thread.
+        report: called with events ("stage-failed", "stage-recovered", "choice-lost") on the calling thread.
         join: puts patches into frames.
     """
 
@@ -149,6 +149,8 @@ class Pipeline:
         self._failing: set[str] = set()
         self._tracked: object = None
         self._begun: object = None
+        self._outdated: FaceChoice | None = None
+        self._seen_before = False
         self.cards = Cards(self._mark_card, picture)
         self._curtain = Curtain(self.cards, picture is not None)
         self.errors: dict[str, int] = {}
@@ -163,6 +165,15 @@ class Pipeline:
         """Replace fields of the plan; any thread, takes effect with the next frame."""
         with self._plan_lock:
             self._plan = replace(self._plan, **changes)
+
+    def forget_persons(self) -> None:
+        """Persons are numbered anew from now on: until others are chosen, everybody is swapped."""
+        choice = self._plan.choice
+        if choice.which is Which.PERSONS and choice is not self._outdated:
+            self._outdated = choice
+            self._report(
+                "choice-lost", "The picture was interrupted: everybody is swapped until you choose again"
+            )
 
     def process(self, frame: Frame, *, stream: int = 0) -> Output:
         """Make the output of one frame.
@@ -243,12 +254,18 @@ class Pipeline:
         plan, now_s = self._plan, sight.frame.seconds
         clock = _Clock(sight.stage_ms)
         if fresh:
+            if self._seen_before:
+                self.forget_persons()
+            self._seen_before = True
             self._chooser = Chooser()
             self._swapping.reset()
         if plan.tracking_only:
             return Making(sight, plan, fresh=fresh)
-        wanted, failed = self._choose(plan, sight, now_s)
-        self._strict = _strict(plan.choice, sight.faces)
+        choice = plan.choice
+        if choice is self._outdated:
+            choice = choice.for_strangers()
+        wanted, failed = self._choose(choice, sight, now_s)
+        self._strict = _strict(choice, sight.faces)
         clock.lap("choose")
         faces = [
             (face, plan.identities[wanted[face.id]])
@@ -310,11 +327,11 @@ class Pipeline:
             return replace(plan.quality, detect_every=1)
         return plan.quality
 
-    def _choose(self, plan: Plan, sight: Sight, now_s: float) -> tuple[Mapping[int, int], bool]:
+    def _choose(self, choice: FaceChoice, sight: Sight, now_s: float) -> tuple[Mapping[int, int], bool]:
         if sight.failed:
             return {}, False
         try:
-            self._chooser.choice = plan.choice
+            self._chooser.choice = choice
             chosen = self._chooser.select(sight.faces, now_s)
             self._recovered("choose")
         except Exception as error:  # noqa: BLE001

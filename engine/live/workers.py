@@ -144,6 +144,7 @@ class Workers:
         # Changes made while it was being built are in the old pipeline's plan only.
         plan = self.pipeline.plan
         made.change(**{name: getattr(plan, name) for name in Plan.__dataclass_fields__})
+        made.forget_persons()
         self.pipeline = made
         self.begin()
         return None

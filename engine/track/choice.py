@@ -44,6 +44,12 @@ class FaceChoice:
         """Swap this person and nobody else."""
         return cls(Which.PERSONS, sources={person: source})
 
+    def for_strangers(self) -> FaceChoice:
+        """What is left of the choice where nobody is known any more: of persons, everybody."""
+        if self.which is not Which.PERSONS:
+            return self
+        return FaceChoice(Which.ALL, min(self.sources.values(), default=0))
+
 
 _SWITCH = 1.3
 """So many times wider another face must be to become the largest."""

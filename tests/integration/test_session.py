@@ -14,6 +14,7 @@ from engine.live.dispatch import Route
 from engine.live.session import Session
 from engine.live.state import FinishReason, State
 from engine.pipeline import Pipeline
+from engine.track.choice import FaceChoice
 from engine.types import Shown
 from tests.scripted import CheckingSink, Person, Script, World, WorldSource, pipeline_parts, shows
 
@@ -214,6 +215,24 @@ def test_a_hanging_model_is_replaced():
         hang.set()
     assert stage.session.stats().restarts["engine"] == 1
     assert not stage.leaks()
+
+
+def test_after_a_hang_nobody_is_taken_for_the_chosen_person():
+    """The new tracker counts persons from 0 again."""
+    stage = Stage(people=[Person(1, x=25, width=24), Person(2, x=70, width=24)])
+    hang, told = threading.Event(), []
+    with stage.session:
+        stage.session.subscribe(lambda event: told.append(event.kind))
+        stage.session.set_choice(FaceChoice.only(2))
+        stage.until(lambda: stage.sink.outputs and stage.sink.outputs[-1].swapped == (2,))
+        stage.script.hang = hang
+        stage.until(lambda: stage.built == 2)
+        stage.script.hang = None
+        count = len(stage.sink.outputs)
+        stage.swapped()
+        hang.set()
+        stage.until(lambda: "choice-lost" in told)
+    assert {one.swapped for one in stage.sink.outputs[count:] if one.shown is Shown.SWAPPED} == {(1, 2)}
 
 
 def test_models_that_hang_again_and_again_end_the_session():

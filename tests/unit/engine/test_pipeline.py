@@ -214,6 +214,25 @@ def test_two_people_get_their_own_sources():
     assert followed == [one, two, two], "a new identity starts afresh, the other goes on"
 
 
+@pytest.mark.parametrize("change", ["stream", "size"])
+def test_a_chosen_person_is_not_taken_for_another_after_an_interruption(change):
+    """Ids count from 0 again: whoever has the chosen one's now is somebody else, and he shows nobody."""
+    rig = Rig(people=[Person(1, x=25, width=24), Person(2, x=70, width=24)])
+    rig.pipeline.change(choice=FaceChoice.only(2))
+    assert rig.run(3)[-1].swapped == (2,)
+    if change == "size":
+        rig.world.width, rig.world.height = 110, 100
+    else:
+        process = rig.pipeline.process
+        rig.pipeline.process = lambda frame: process(frame, stream=1)
+    rig.leaks.clear()
+    assert all(one.swapped == (1, 2) for one in rig.run(20))
+    assert not rig.leaks
+    assert rig.events == [("choice-lost", {})]
+    rig.pipeline.change(choice=FaceChoice.only(1))
+    assert rig.run(3)[-1].swapped == (1,)
+
+
 def doubt(rig: Rig) -> None:
     """Have the detector suspect a face in the upper left corner, in every frame from now on."""
     tracker = rig.pipeline._tracker
