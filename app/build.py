@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from app.options import CameraConfig
+from app.options import CameraConfig, check_guard
 from engine.config import GuardConfig, SessionConfig, SwapConfig
 from engine.errors import InputError
 from engine.events import Report, silent
@@ -91,8 +91,10 @@ def make_session(
         session.panic(True, f"{seen}: it was covered; uncover it when that is not so")
 
     watch = Route(ContentWatch(cover, _judges), Policy.DROP_OLDEST, 1)
-    marker = _marker(swapper.name, badge or Badge())
-    session = Session(config, source, (*sinks, watch), identity=identity, swapper=swapper, marker=marker)
+    session = Session(
+        config, source, (*sinks, watch), identity=identity, swapper=swapper,
+        marker=_marker(swapper.name, badge or Badge()), picture=_guard_picture(config.guard),
+    )  # fmt: skip
     session.subscribe(EventLog())
     return session
 
@@ -115,7 +117,8 @@ def make_pipeline(
     plan = Plan({0: identity}, choice_for(swap.who), swap.strength, guard)
     tracker = make_tracker(swap.detector, report, thorough=True)
     marker, join = _marker(swapper.name, badge or Badge()), paster(swap.blend)
-    return Pipeline(tracker, swapper, plan, marker=marker, report=report, join=join)
+    picture = _guard_picture(guard)
+    return Pipeline(tracker, swapper, plan, marker=marker, picture=picture, report=report, join=join)
 
 
 def make_virtual_camera(
@@ -198,6 +201,21 @@ def _judges() -> tuple[Judge, ...]:
     from engine.folders import home
 
     return standard_judges(home())
+
+
+def _guard_picture(guard: GuardConfig) -> Image | None:
+    """What the guard's policy `picture` shows; None if no picture was chosen.
+
+    Raises:
+        InputError: it can't be read.
+        UsageError: the policy needs one, and there is none.
+    """
+    check_guard(guard)
+    if not guard.picture:
+        return None
+    from engine.identity.picture import read_picture
+
+    return read_picture(guard.picture)
 
 
 def _marked_card(swapper: str) -> Callable[[int, int], Image]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from app.build import DEMO, make_session, source_giver
-from app.options import CameraConfig
+from app.options import CameraConfig, check_guard
 from app.server.desk import Choice
 from engine.config import BadgeConfig, GuardConfig, GuardPolicy, SessionConfig
 from engine.errors import InputError, UsageError
@@ -170,6 +170,7 @@ class LiveDesk:
     def set_guard(self, policy: GuardPolicy) -> None:
         """See `Desk`."""
         guard: GuardConfig = replace(self._config.guard, policy=policy)
+        check_guard(guard)
         with self._lock:
             self._config = replace(self._config, guard=guard)
             if self.session is not None and self.runs:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from engine.config import Checked, Setting, setting, settings_of
+from engine.config import Checked, GuardConfig, GuardPolicy, Setting, setting, settings_of
 from engine.errors import UsageError
 
 ConfigT = TypeVar("ConfigT")
@@ -68,6 +68,15 @@ class OutputConfig(Checked):
     def virtual_camera_pixels(self) -> tuple[int, int] | None:
         """`virtual_camera_size` as (width, height); None = as the camera's."""
         return parse_size(self.virtual_camera_size) if self.virtual_camera_size else None
+
+
+def check_guard(guard: GuardConfig) -> None:
+    """Raises `UsageError` if the guard is to show a picture, and there is none."""
+    if guard.policy is GuardPolicy.PICTURE and not guard.picture:
+        raise UsageError(
+            "There is no picture to show instead of a face",
+            "Choose one in the window, or give --guard-picture FILE",
+        )
 
 
 def parse_size(text: str) -> tuple[int, int]:

@@ -217,6 +217,7 @@ class GuardConfig(Checked):
         high=2.0,
         unit="s",
     )
+    picture: str = setting("", "the still picture that the policy `picture` shows, a file")
 
 
 class Corner(enum.Enum):

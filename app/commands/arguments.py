@@ -54,7 +54,7 @@ def add_swap_flags(
     neural = parser.add_argument_group("models of the catalogue", "see them with: kawari models list")
     add_flags(neural, SwapConfig, {"detector": "--detector"})
     add_flags(neural, NeuralConfig, _NEURAL, {} if live else {"enhance_every": 1})
-    add_flags(group, GuardConfig, {"policy": "--guard"}, {"policy": guard})
+    add_flags(group, GuardConfig, {"policy": "--guard", "picture": "--guard-picture"}, {"policy": guard})
     add_flags(group, BadgeConfig, {"shown": "--badge", "place": "--badge-place", "style": "--badge-style"})
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QComboBox, QMessageBox, QWidget
+from PySide6.QtWidgets import QComboBox, QFileDialog, QMessageBox, QWidget
 
 from app.gui.widgets import Card, help_of, label, labelled, restyle
+from app.options import check_guard
 from engine.config import GuardConfig, GuardPolicy
 
 
@@ -29,7 +31,7 @@ class GuardPanel(Card):
         self._hint = label("", "muted", wrap=True)
         self.body.addLayout(labelled(self.tr("Sh&ow"), self.policy))
         self.body.addWidget(self._hint)
-        self.policy.activated.connect(self._chosen)
+        self.policy.activated.connect(lambda: self._chosen())
         self._agreed = self.policy.currentIndex()
         self._describe()
 
@@ -39,9 +41,17 @@ class GuardPanel(Card):
         return replace(self._guard, policy=chosen)
 
     def set_policy(self, policy: GuardPolicy) -> None:
-        """Choose what is shown instead, as if by hand."""
+        """Choose what is shown instead, as if by hand; the picture is the one chosen before.
+
+        Raises:
+            UsageError: there is no picture to show.
+        """
+        check_guard(replace(self._guard, policy=policy))
         self.policy.setCurrentIndex(self.policy.findData(policy))
-        self._chosen(self.policy.currentIndex())
+        if policy is GuardPolicy.PICTURE:
+            self._accept()
+        else:
+            self._chosen()
 
     def confirm_pass_through(self) -> bool:
         """Ask whether the real face may really be shown."""
@@ -57,28 +67,48 @@ class GuardPanel(Card):
         )
         return answer == QMessageBox.StandardButton.Ok
 
+    def choose_picture(self) -> str:
+        """Ask for the picture to show; "" if none was chosen."""
+        path, _ = QFileDialog.getOpenFileName(self, self.tr("A picture to show instead of a face"))
+        return path
+
     def _policies(self) -> list[tuple[GuardPolicy, str]]:
         return [
             (GuardPolicy.HOLD, self.tr("The last safe picture")),
             (GuardPolicy.BLUR, self.tr("The face, blurred")),
             (GuardPolicy.PIXELATE, self.tr("The face, pixelated")),
+            (GuardPolicy.PICTURE, self.tr("A picture of mine…")),
             (GuardPolicy.CARD, self.tr("A card")),
             (GuardPolicy.PASS, self.tr("My real face (pass-through)")),
         ]
 
-    def _chosen(self, at: int) -> None:
-        if self.config().policy is GuardPolicy.PASS and not self.confirm_pass_through():
+    def _chosen(self) -> None:
+        policy = self.config().policy
+        if policy is GuardPolicy.PASS and not self.confirm_pass_through():
             self.policy.setCurrentIndex(self._agreed)
             return
-        self._agreed = at
+        if policy is GuardPolicy.PICTURE:
+            path = self.choose_picture() or self._guard.picture
+            if not path:
+                self.policy.setCurrentIndex(self._agreed)
+                return
+            self._guard = replace(self._guard, picture=path)
+        self._accept()
+
+    def _accept(self) -> None:
+        self._agreed = self.policy.currentIndex()
         self._describe()
         self.changed.emit(self.config())
 
     def _describe(self) -> None:
-        dangerous = self.config().policy is GuardPolicy.PASS
-        self._hint.setText(
-            self.tr("Your real face can be seen by everyone.")
-            if dangerous
-            else self.tr("Your real face is never shown, not for one frame.")
-        )
+        guard = self.config()
+        dangerous = guard.policy is GuardPolicy.PASS
+        text = self.tr("Your real face is never shown, not for one frame.")
+        if dangerous:
+            text = self.tr("Your real face can be seen by everyone.")
+        elif guard.policy is GuardPolicy.PICTURE:
+            text = self.tr("Shows {}; another picture from the next start on.").format(
+                Path(guard.picture).name
+            )
+        self._hint.setText(text)
         restyle(self._hint, "role", "warn" if dangerous else "muted")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QDropEvent, QPixmap
-from PySide6.QtWidgets import QMessageBox
+from PySide6.QtWidgets import QFileDialog, QMessageBox
 from pytestqt.qtbot import QtBot
 
 from app.gui.badge_panel import BadgePanel
@@ -156,6 +156,24 @@ class TestGuardPanel:
         panel.policy.activated.emit(at)
         assert panel.config() == GuardConfig(policy, hold_s=0.2)
         assert [one.policy for one in told] == ([GuardPolicy.PASS] if policy is GuardPolicy.PASS else [])
+
+    def test_a_picture_is_asked_for(self, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
+        panel = GuardPanel(GuardConfig())
+        qtbot.addWidget(panel)
+        told: list[GuardConfig] = []
+        panel.changed.connect(told.append)
+        at = panel.policy.findData(GuardPolicy.PICTURE)
+        with pytest.raises(UsageError, match="no picture"):
+            panel.set_policy(GuardPolicy.PICTURE)  # from outside, where nobody can be asked
+        for answer in ("", "/pictures/mine.png", ""):
+            monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *_, path=answer: (path, ""))
+            panel.policy.setCurrentIndex(at)
+            panel.policy.activated.emit(at)
+            assert (panel.config().policy is GuardPolicy.PICTURE) == bool(answer or told)
+        assert told == [GuardConfig(GuardPolicy.PICTURE, picture="/pictures/mine.png")] * 2
+        panel.set_policy(GuardPolicy.CARD)
+        panel.set_policy(GuardPolicy.PICTURE)
+        assert panel.config().picture == "/pictures/mine.png"
 
 
 class TestControls:

@@ -56,6 +56,11 @@ def test_panic_strength_guard_and_faces(live: Client) -> None:
     until(lambda: live("GET", "/api/state").json()["figures"]["shown"] == "swapped")
 
 
+def test_the_guard_needs_a_picture_to_show_one(client: Client) -> None:
+    refused = client("PUT", "/api/guard", {"policy": "picture"})
+    assert (refused.status_code, "no picture" in refused.json()["error"]) == (409, True)
+
+
 def test_panic_lasts_over_a_new_start(client: Client) -> None:
     client("POST", "/api/panic", {"on": True})
     client("POST", "/api/start")
