@@ -48,6 +48,25 @@ def _places(count: int = 48) -> NDArray[np.intp]:
     return np.array(chosen, np.intp)
 
 
+_SKIN = _places()
+
+
+def skin_colours(image: Image, landmarks: Points) -> NDArray[np.int16]:
+    """The picture's own colours at the places of the skin: cheap enough for every frame.
+
+    Args:
+        image: uint8, H×W×3, BGR.
+        landmarks: its pixels; those outside count as the nearest pixel inside.
+
+    Returns:
+        int16 (48, 3), 0..255, BGR.
+    """
+    height, width = image.shape[:2]
+    x, y = np.clip(landmarks[_SKIN, :2].round(), 0, (width - 1, height - 1)).astype(np.intp).T
+    colours: NDArray[np.int16] = image[y, x].astype(np.int16)
+    return colours
+
+
 class AppearanceEncoder:
     """Colours of skin and hair, and proportions.
 
@@ -58,9 +77,6 @@ class AppearanceEncoder:
 
     limit = 5.5
 
-    def __init__(self) -> None:
-        self._places = _places()
-
     def encode(self, image: Image, landmarks: Points) -> NDArray[np.float32]:
         """See `Encoder`."""
         region = region_from_landmarks(landmarks)
@@ -68,7 +84,7 @@ class AppearanceEncoder:
         lab = cv2.cvtColor(crop, cv2.COLOR_BGR2LAB).astype(np.float32)
         inverse = cv2.invertAffineTransform(region.matrix(_SIDE))
         points = (landmarks[:, :2] @ inverse[:, :2].T + inverse[:, 2]).astype(np.float32)
-        places = np.concatenate([points[self._places], _hair(points)])
+        places = np.concatenate([points[_SKIN], _hair(points)])
         x, y = np.clip(places.round().astype(np.intp), 0, _SIDE - 1).T
         seen = lab[y, x]
         light = seen[:, 0] - seen[:, 0].mean()

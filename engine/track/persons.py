@@ -2,7 +2,8 @@
 
 Tracks are linked to persons by appearance with one optimal assignment (H. W. Kuhn, "The Hungarian
 method for the assignment problem", 1955): a new track to a person who is away or to a new one; an
-old track to another person only when that fits clearly better, as after two faces crossed.
+old track to another person only after something that may have mixed people up, as a crossing, and only
+when that fits clearly better. A face that moves on undisturbed is the same person, whatever it looks like.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.track.appearance import AppearanceEncoder, Encoder, difference
+from engine.track.appearance import AppearanceEncoder, Encoder, difference, skin_colours
 from engine.track.pose import head_pose
 from engine.types import Face, Image
 
@@ -24,14 +25,19 @@ _ALERT = 12
 """Frames in which every face is looked at after something unusual."""
 _NEAR = 1.4
 """Face widths between two faces' middles below which they may be mixed up."""
-_LEARN = 0.1
+_LEARN, _DRIFT = 0.1, 0.02
+"""How far a look moves what is known of a person: one that fits, one of an undisturbed face that does not,
+for the light and the camera's white balance change slowly."""
+_CUT = 12.0
+"""Median change of the skin's colours from one frame to the next, levels, that tells a cut: up to 9 on faces
+in a dozen clips, from 14 between their persons."""
 _MAX_YAW = 40.0
 """Degrees; a face turned further looks too different."""
 _RECENT = 5.0
 """Seconds."""
 _PROVISIONAL = 3.0
-"""Seconds for which a new link is doubted: a new person is given up again for an older one that
-fits, an older one for a new one."""
+"""Seconds for which a link is doubted when it is new or something came between: a new person is given up
+again for an older one that fits, an older one for a new one."""
 _STRANGER = 1.5
 """Times the encoder's limit, beyond which a followed face can't be the person it was taken for."""
 _DOUBTED = 0.85
@@ -69,6 +75,8 @@ class Persons:
         self._persons: dict[int, _Person] = {}
         self._links: dict[int, int] = {}
         self._since: dict[int, float] = {}
+        self._doubted_until: dict[int, float] = {}
+        self._colours: dict[int, NDArray[np.int16]] = {}
         self._next = 0
         self._alert = 0
         self._frame = 0
@@ -88,9 +96,10 @@ class Persons:
         """
         self._frame += 1
         self._links = {face.id: self._links[face.id] for face in faces if face.id in self._links}
-        self._since = {track: self._since[track] for track in self._links}
+        self._since = {track: self._since.get(track, -math.inf) for track in self._links}
         new = [face for face in faces if face.id not in self._links]
         near = _any_near(faces)
+        self._doubt(image, faces, near, time)
         if new or near:
             self._alert = _ALERT
         self._alert -= 1
@@ -105,11 +114,25 @@ class Persons:
             self._link_new(new, looks, carried, time)
             self._relink(looks, carried, near, time)
             if not near:
-                self._learn(looks)
+                self._learn(looks, time)
         known = [face for face in faces if face.id in self._links]
         for face in known:
             self._persons[self._links[face.id]].seen = time
         return tuple(replace(face, id=self._links[face.id]) for face in known)
+
+    def _doubt(self, image: Image, faces: Sequence[Face], near: bool, time: float) -> None:
+        """Note for which tracks something came between that may have put them on another face."""
+        before, self._colours = (
+            self._colours,
+            {face.id: skin_colours(image, face.landmarks) for face in faces},
+        )
+        self._doubted_until = {face.id: self._doubted_until.get(face.id, -math.inf) for face in faces}
+        for face in faces:
+            cut = face.id in before and np.median(np.abs(self._colours[face.id] - before[face.id])) > _CUT
+            if near or face.carried or cut:
+                self._doubted_until[face.id] = time + _PROVISIONAL
+            if cut:
+                self._alert = _ALERT
 
     def _link_new(
         self, new: list[Face], looks: dict[int, NDArray[np.float32]], carried: set[int], time: float
@@ -126,7 +149,8 @@ class Persons:
                 trust = 0.5 if time - person.seen < _RECENT else 1.0
                 cost[i, j] = trust * difference(looks[face.id], person.looks)
         for i, j in enumerate(_assign(cost)):
-            self._since[new[i].id] = time
+            if self._persons:  # else there is nobody who it could be instead
+                self._since[new[i].id], self._doubted_until[new[i].id] = time, time + _PROVISIONAL
             if j < len(free):
                 self._links.pop(holders.get(free[j].id, -1), None)
                 self._links[new[i].id] = free[j].id
@@ -147,12 +171,12 @@ class Persons:
         self, looks: dict[int, NDArray[np.float32]], carried: set[int], near: bool, time: float
     ) -> None:
         """Exchange persons between tracks, or with somebody away, where that fits clearly better."""
-        tracks = [track for track in looks if track in self._links]
+        tracks = [track for track in looks if track in self._links and time < self._doubted_until[track]]
         if not tracks:
             return
         limit = self._encoder.limit
-        turned = {p for track, p in self._links.items() if track not in looks and track not in carried}
-        persons = [p for p in self._persons.values() if p.id not in turned]
+        settled = {p for track, p in self._links.items() if track not in tracks and track not in carried}
+        persons = [p for p in self._persons.values() if p.id not in settled]
         cost = np.array([[difference(looks[track], person.looks) for person in persons] for track in tracks])
         for j, person in enumerate(persons):
             if time < person.doubted_until:  # may be somebody older who was half hidden
@@ -179,17 +203,18 @@ class Persons:
             if track in wish or person not in wish.values()
         }
         for track, who in wish.items():
-            self._since[track] = time
+            self._since[track], self._doubted_until[track] = time, time + _PROVISIONAL
             self._links[track] = who if who >= 0 else self._add(looks[track], time, sure=False)
         self._wish = {}
 
-    def _learn(self, looks: dict[int, NDArray[np.float32]]) -> None:
+    def _learn(self, looks: dict[int, NDArray[np.float32]], time: float) -> None:
         for track, vector in looks.items():
             if track not in self._links:
                 continue
             person = self._persons[self._links[track]]
-            if difference(vector, person.looks) < self._encoder.limit:
-                person.looks = person.looks + np.float32(_LEARN) * (vector - person.looks)
+            fits = difference(vector, person.looks) < self._encoder.limit
+            if fits or time >= self._doubted_until[track]:
+                person.looks = person.looks + np.float32(_LEARN if fits else _DRIFT) * (vector - person.looks)
 
 
 def _assign(cost: NDArray[np.float64]) -> NDArray[np.intp]:

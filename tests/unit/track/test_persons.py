@@ -130,6 +130,43 @@ def test_a_stranger_gets_an_id_of_his_own() -> None:
         assert identify(persons, [face(i, 100, 80)], i) == [0]
 
 
+def test_an_undisturbed_face_stays_the_same_person_until_the_film_is_cut() -> None:
+    persons = Persons(ByWidth())
+    film = [np.full((300, 300, 3), level, np.uint8) for level in (60, 200)]
+
+    def seen(index: int, width: float) -> int:
+        image = film[index >= 200]
+        (one,) = persons.identify(image, [face(7, 150, width)], index / 30)
+        return one.id
+
+    first = [seen(i, 80) for i in range(100)]
+    assert {*first, *(seen(i, 130) for i in range(100, 200))} == {0}
+    after = [seen(i, 190) for i in range(200, 230)]
+    assert after[2:] == [1] * 28
+
+
+@pytest.mark.shared
+def test_a_head_that_turns_under_a_camera_that_shifts_its_colours(
+    clips: Path, detector: Detector, landmarker: Landmarker
+) -> None:
+    tracker = Tracker(detector, landmarker)
+    frames = list(clip(clips / "clm_franck.webm", 1160))[1080:]
+    assert {one.id for each in frames for one in tracker.update(each)} == {0}
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize(("one", "other"), [(0, 1), (1, 2)])
+def test_a_cut_to_another_person_at_the_same_place(
+    actors: list[Actor], detector: Detector, landmarker: Landmarker, one: int, other: int
+) -> None:
+    """Persons 0 and 2 look too much alike for this: a cut between them is not told."""
+    tracker = Tracker(detector, landmarker)
+    pictures = actors[one].pictures[:90] + actors[other].pictures[:40]
+    ids = [[each.id for each in tracker.update(frame(i, picture))] for i, picture in enumerate(pictures)]
+    assert ids[:90] == [[0]] * 90
+    assert ids[-25:] == [[1]] * 25
+
+
 def test_persons_are_forgotten_so_that_memory_stays_bounded() -> None:
     persons = Persons(ByWidth(), remember=4)
     ids = [identify(persons, [face(i, 100, 60 + 25 * i)], 300 * i)[0] for i in range(12)]
