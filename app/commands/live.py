@@ -72,7 +72,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )  # fmt: skip
     control.add_argument(
         "--other", nargs="+", action="append", metavar="PHOTO",
-        help="photos of another person, to switch to while it runs; may be repeated (with --headless)",
+        help="photos of another person, to switch to while it runs; may be repeated",
     )  # fmt: skip
     parser.set_defaults(execute=execute)
 
@@ -84,8 +84,6 @@ def execute(args: argparse.Namespace) -> int:
             raise UsageError(f"There is no folder {path.parent}", "Create it first")
     if args.headless or args.tracking_only:
         return _headless(args)
-    if args.other is not None:
-        raise UsageError("--other needs --headless", "Add it")
     return _window(args)
 
 
@@ -95,7 +93,9 @@ def _window(args: argparse.Namespace) -> int:
     from app.gui.settings import Settings
     from engine.identity.library import IdentityLibrary
 
-    read_photos(args, IdentityLibrary())  # complains here, and records the consent
+    faces = [args.source or (), *(args.other or ())]
+    for photos in faces:  # complains here, and records the consent
+        read_photos(argparse.Namespace(**{**vars(args), "source": photos}), IdentityLibrary())
     settings = Settings(
         swap=swap_config(args),
         neural=from_flags(NeuralConfig, args),
@@ -116,7 +116,7 @@ def _window(args: argparse.Namespace) -> int:
             osc=args.osc is not None,
             osc_port=_OSC if args.osc is None else args.osc,
         ),
-        sources=tuple((path, args.face or 1) for path in args.source or ()),
+        faces=tuple(tuple((path, args.face or 1) for path in face) for face in faces),
     )
     return open_window(Launch(settings, args.seconds, args.record, args.stats))
 

@@ -8,7 +8,7 @@ else in the window knows a thread.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QObject, Signal
 
 from app.options import CameraConfig
-from engine.config import BadgeConfig, GuardConfig, NeuralConfig, SessionConfig, SwapConfig, Who
+from engine.config import BadgeConfig, GuardConfig, NeuralConfig, SessionConfig, SwapConfig
 from engine.sinks.preview import PreviewSink
+from engine.track.choice import FaceChoice
 from engine.types import Output
 
 if TYPE_CHECKING:
@@ -32,13 +33,18 @@ if TYPE_CHECKING:
     from engine.swap.base import Swapper
 
 
+Faces = Sequence[Sequence["SourcePhoto"]]
+"""Photos of each face that may be worn; the first is that of source 0."""
+
+
 @dataclass(frozen=True)
 class Request:
     """What is to run."""
 
     config: SessionConfig
     camera: CameraConfig
-    photos: tuple[SourcePhoto, ...]
+    faces: Faces
+    choice: FaceChoice = field(default_factory=FaceChoice)
     badge: BadgeConfig = field(default_factory=BadgeConfig)
 
 
@@ -95,13 +101,14 @@ class Bridge(QObject):
         """Stop the session; `ended` follows."""
         self._run(self._engine, self._stop)
 
-    def use_photos(self, swapper: str, photos: tuple[SourcePhoto, ...]) -> None:
-        """Get these photos ready, and swap with them from now on if a session runs."""
+    def use_faces(self, swapper: str, faces: Faces) -> None:
+        """Get these faces ready, and swap with them from now on if a session runs."""
 
         def use() -> None:
-            _, identity = self._prepare(swapper, photos)  # kept by the library
+            _, identities = self._prepare(swapper, faces)  # kept by the library
             if self._session is not None:
-                self._session.set_identity(identity)
+                for source, identity in identities.items():
+                    self._session.set_identity(identity, source)
 
         self._run(self._engine, use)
 
@@ -189,12 +196,10 @@ class Bridge(QObject):
         if self._session is not None:
             self._session.set_strength(strength)
 
-    def set_who(self, who: Who) -> None:
-        """Swap the largest face, or every face."""
+    def set_choice(self, choice: FaceChoice) -> None:
+        """Swap other faces, or other faces with other sources."""
         if self._session is not None:
-            from engine.build import choice_for
-
-            self._session.set_choice(choice_for(who))
+            self._session.set_choice(choice)
 
     def set_guard(self, guard: GuardConfig) -> None:
         """Change what is shown instead of an unswapped face."""
@@ -238,15 +243,19 @@ class Bridge(QObject):
         try:
             self._finish()
             self._badge = Badge(request.badge)
+            identities: dict[int, Any] = {}
             if request.config.tracking_only:  # nothing is synthetic then
                 self._badge.config = replace(request.badge, shown=False)
-                swapper, identity = self._make(SwapConfig.swapper), None
+                swapper = self._make(SwapConfig.swapper)
             else:
-                swapper, identity = self._prepare(request.config.swap.swapper, request.photos)
+                swapper, identities = self._prepare(request.config.swap.swapper, request.faces)
             source = source_giver(request.camera)
             session = make_session(
-                request.config, source, swapper, identity, [self._preview], badge=self._badge
+                request.config, source, swapper, identities.get(0), [self._preview], badge=self._badge
             )
+            for number, identity in identities.items():
+                session.set_identity(identity, number)
+            session.set_choice(request.choice)
             self._session = session
             session.subscribe(self._tell)
             if self._closed:
@@ -268,9 +277,12 @@ class Bridge(QObject):
         if session is not None:
             session.stop()
 
-    def _prepare(self, name: str, photos: tuple[SourcePhoto, ...]) -> tuple[Swapper[Any], Any]:
+    def _prepare(self, name: str, faces: Faces) -> tuple[Swapper[Any], dict[int, Any]]:
+        """The swapper, and what it made of each face that has photos."""
         swapper = self._make(name)
-        return swapper, self._library.prepare(swapper, photos)
+        return swapper, {
+            number: self._library.prepare(swapper, photos) for number, photos in enumerate(faces) if photos
+        }
 
     def _make(self, name: str) -> Swapper[Any]:
         if self._swapper is None or self._swapper.name != name:

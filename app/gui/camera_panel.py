@@ -87,6 +87,8 @@ class CameraPanel(Card):
                 key = camera.name if names[camera.name] == 1 else camera.path or str(camera.index)
                 self.cameras.addItem(camera.name, key)
             self.cameras.addItem(self.tr("Demo camera"), DEMO)
+            if Path(self._wanted).is_file():  # a clip that was chosen before
+                self.cameras.addItem(Path(self._wanted).name, self._wanted)
             self.cameras.addItem(self.tr("Play a clip…"), _CLIP)
             at = self.cameras.findData(self._wanted)
             self.cameras.setCurrentIndex(max(at, 0))

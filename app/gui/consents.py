@@ -58,7 +58,7 @@ class Consents(QObject):
         ended = sum(one.expires is not None and one.expires <= now for _, one in records)
         self._panel.set_count(len(records), ended)
         if self.dialog is not None:
-            known = {source.photo.digest: source for source in self._sources.sources}
+            known = {source.photo.digest: source for source in self._sources.all_sources}
             self.dialog.show_records(records, known, now)
 
     def _revoke(self, digest: str) -> None:

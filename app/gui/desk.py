@@ -19,6 +19,7 @@ from app.gui.bridge import Bridge
 from app.gui.controls import Controls
 from app.gui.live import Live
 from app.gui.sidebar import Sidebar
+from app.gui.sources import Sources
 from app.server.desk import Choice
 from engine.config import GuardPolicy
 from engine.errors import DeviceError, InputError, UsageError
@@ -38,10 +39,11 @@ class WindowDesk(QObject):
     _asked = Signal(object)
 
     def __init__(
-        self, bridge: Bridge, live: Live, panels: Sidebar, controls: Controls, parent: QObject
+        self, bridge: Bridge, live: Live, panels: Sidebar, controls: Controls, faces: Sources, parent: QObject
     ) -> None:
         super().__init__(parent)
         self._bridge, self._live, self._panels, self._controls = bridge, live, panels, controls
+        self._faces = faces
         self.swapper = "none"
         self.note_swapper()
         panels.swap.swapper_changed.connect(self.note_swapper)
@@ -103,13 +105,20 @@ class WindowDesk(QObject):
         self._ask(lambda: self._panels.guard.set_policy(policy))
 
     def faces(self) -> list[Choice]:
-        """See `Desk`: the one face of the window."""
-        return [Choice("1", "The window's", True)]
+        """See `Desk`."""
+
+        def look() -> list[Choice]:
+            current = self._faces.current
+            return [Choice(str(at + 1), f"Face {at + 1}", at == current) for at in range(self._faces.count)]
+
+        return self._ask(look)
 
     def wear(self, face: str) -> None:
         """See `Desk`."""
-        if face != "1":
-            raise InputError(f"There is no face '{face}'", "Other faces are chosen in the window")
+        known = [choice.id for choice in self.faces()]
+        if face not in known:
+            raise InputError(f"There is no face '{face}'", f"Choose one of: {', '.join(known)}")
+        self._ask(lambda: self._faces.select(int(face) - 1))
 
     def cameras(self) -> list[Choice]:
         """See `Desk`."""

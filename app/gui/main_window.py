@@ -17,6 +17,7 @@ from app.gui.controls import Controls
 from app.gui.desk import WindowDesk
 from app.gui.live import Live
 from app.gui.outputs import Outputs
+from app.gui.people import People
 from app.gui.settings import Settings, WindowConfig
 from app.gui.sidebar import Sidebar
 from app.gui.sources import Sources
@@ -66,8 +67,9 @@ class MainWindow(QMainWindow):
             self.bridge, self._request, self._settings.output,
             self.stage, self.controls, self.status, panels.record, self,
         )  # fmt: skip
-        self.desk = WindowDesk(self.bridge, self.live, panels, self.controls, self)
+        self.desk = WindowDesk(self.bridge, self.live, panels, self.controls, self.sources, self)
         self.outputs = Outputs(self.bridge, panels, self.desk, self._settings.output, self)
+        self.people = People(self.stage.preview, panels.swap, self.sources, self.bridge, self)
         self.consents = Consents(panels.consents, self.sources, library, self.bridge, self)
         self.verifying = Verifying(panels.verify, self.bridge, self)
         self._connect()
@@ -108,9 +110,9 @@ class MainWindow(QMainWindow):
         self.live.saved.connect(lambda path: banners.show_message("info", self.tr("Recording saved"), path))
         self.sources.failed.connect(banners.show_error)
         self.sources.changed.connect(self._use_photos)
+        self.sources.worn.connect(lambda: panels.photos.set_sources(self.sources.sources))
         panels.swap.swapper_changed.connect(self._swapper_changed)
         panels.swap.strength_changed.connect(self.bridge.set_strength)
-        panels.swap.who_changed.connect(self.bridge.set_who)
         panels.guard.changed.connect(self._guard_changed)
         panels.badge.changed.connect(self.bridge.set_badge)
         panels.camera.refresh_wanted.connect(self.find_cameras)
@@ -127,7 +129,7 @@ class MainWindow(QMainWindow):
     def _request(self) -> Request:
         panels = self.sidebar
         tracking_only = panels.vtuber.tracking_only.isChecked()
-        if not self.sources.photos and not tracking_only:
+        if not any(self.sources.faces) and not tracking_only:
             raise UsageError(
                 self.tr("There is no face to swap in yet"), self.tr("Wait until the photo was read")
             )
@@ -137,7 +139,8 @@ class MainWindow(QMainWindow):
             delay=self._settings.delay,
             tracking_only=tracking_only,
         )
-        return Request(config, panels.camera.config(), self.sources.photos, panels.badge.config())
+        choice = self.people.wanted.choice()
+        return Request(config, panels.camera.config(), self.sources.faces, choice, panels.badge.config())
 
     def _guard_changed(self, guard: GuardConfig) -> None:
         self.live.pass_through = guard.policy is GuardPolicy.PASS
@@ -150,13 +153,13 @@ class MainWindow(QMainWindow):
 
     def _use_photos(self) -> None:
         self.sidebar.photos.set_sources(self.sources.sources)
-        self.bridge.use_photos(self.sidebar.swap.swap_config().swapper, self.sources.photos)
+        self.bridge.use_faces(self.sidebar.swap.swap_config().swapper, self.sources.faces)
 
     def _swapper_changed(self) -> None:
         """Another swapper needs another session; without one, get it ready."""
         if self.live.runs:
             self._restart()
-        elif self.sources.photos:
+        elif any(self.sources.faces):
             self._use_photos()
 
     def _restart(self) -> None:
@@ -258,13 +261,13 @@ class MainWindow(QMainWindow):
             camera=panels.camera.stored_config(),
             output=self.outputs.config(),
             window=WindowConfig(size.width(), size.height(), self.isMaximized()),
-            sources=self.sources.remembered,
+            faces=self.sources.remembered,
         )
 
     def _warm_up(self) -> None:
         self.find_cameras()
         self.find_swappers()
-        self.sources.restore(self._settings.sources)
+        self.sources.restore(self._settings.faces)
         self.outputs.restore()
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QPointF, QRect, QRectF, QSize, Qt, Signal
+from collections.abc import Mapping
+
+from PySide6.QtCore import QEvent, QPoint, QPointF, QRect, QRectF, QSize, QSizeF, Qt, Signal
 from PySide6.QtGui import QColor, QImage, QKeyEvent, QMouseEvent, QPainter, QPainterPath, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
@@ -21,6 +23,8 @@ class Preview(QWidget):
     """
 
     split_moved = Signal(float)
+    person_picked = Signal(int, QPoint)
+    """`Face.id` of somebody in the picture who was clicked, or chosen by key, and where on the screen."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -28,10 +32,17 @@ class Preview(QWidget):
         self.setMinimumSize(QSize(320, 200))
         self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
         self.setAccessibleName(self.tr("Preview"))
+        self.setAccessibleDescription(
+            self.tr("Arrow keys step through the faces, Return opens what may be done about one")
+        )
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setMouseTracking(True)
         self._output: Output | None = None
         self._hint = ""
         self._comparing = False
         self._split = 0.5
+        self._marks: Mapping[int, str] = {}
+        self._current: int | None = None
 
     @property
     def output(self) -> Output | None:
@@ -47,6 +58,8 @@ class Preview(QWidget):
         """Draw this output from now on; None shows the hint."""
         if output is not self._output:
             self._output = output
+            if self._current not in self.persons():
+                self._current = None
             self.update()
 
     def set_hint(self, text: str) -> None:
@@ -57,7 +70,6 @@ class Preview(QWidget):
     def set_comparing(self, on: bool) -> None:
         """Show the untouched input left of a movable line."""
         self._comparing = on
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus if on else Qt.FocusPolicy.NoFocus)
         self.setCursor(Qt.CursorShape.SplitHCursor if on else Qt.CursorShape.ArrowCursor)
         self.update()
 
@@ -66,6 +78,28 @@ class Preview(QWidget):
         self._split = min(max(at, 0.0), 1.0)
         self.split_moved.emit(self._split)
         self.update()
+
+    def set_marks(self, marks: Mapping[int, str]) -> None:
+        """Draw a frame with these words round persons (by `Face.id`), in this window only."""
+        self._marks = dict(marks)
+        self.update()
+
+    def persons(self) -> list[int]:
+        """Who can be picked, from left to right; nobody while a card, or another picture, is shown."""
+        output = self._output
+        if output is None or output.shown not in (Shown.SWAPPED, Shown.NOTHING_TO_SWAP):
+            return []
+        return [face.id for face in sorted(output.faces, key=lambda face: face.box[0])]
+
+    def rect_of(self, person: int) -> QRectF:
+        """Where somebody's face is drawn; empty if they can't be picked."""
+        if self._output is None or person not in self.persons():
+            return QRectF()
+        picture = self.picture_rect()
+        x0, y0, x1, y1 = next(face.box for face in self._output.faces if face.id == person)
+        scale = picture.width() / self._output.image.shape[1]
+        corner = QPointF(picture.left() + x0 * scale, picture.top() + y0 * scale)
+        return QRectF(corner, QSizeF((x1 - x0) * scale, (y1 - y0) * scale)) & QRectF(picture)
 
     def picture_rect(self) -> QRect:
         """Where the picture is drawn, in this widget's coordinates."""
@@ -96,22 +130,53 @@ class Preview(QWidget):
         painter.end()
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Take the line to where the mouse is."""
-        self.mouseMoveEvent(event)
+        """Take the line to where the mouse is, or pick the person there."""
+        if self._comparing:
+            self.mouseMoveEvent(event)
+        elif event.button() == Qt.MouseButton.LeftButton:
+            self._mark(self._at(event.position()))
+            if self._current is not None:
+                self.person_picked.emit(self._current, event.globalPosition().toPoint())
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Move the line with the mouse."""
+        """Move the line with the mouse, or mark the person under it."""
         rect = self.picture_rect()
-        if self._comparing and event.buttons() & Qt.MouseButton.LeftButton:
+        if not self._comparing:
+            self._mark(self._at(event.position()))
+        elif event.buttons() & Qt.MouseButton.LeftButton:
             self.set_split((event.position().x() - rect.left()) / max(rect.width(), 1))
 
+    def leaveEvent(self, event: QEvent) -> None:
+        """Nobody is under the mouse any more."""
+        super().leaveEvent(event)
+        if not self._comparing:
+            self._mark(None)
+
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Move the line with the arrow keys."""
-        step = {Qt.Key.Key_Left.value: -_STEP, Qt.Key.Key_Right.value: _STEP}.get(event.key(), 0.0)
+        """Move the line with the arrow keys, or step through the persons and pick one."""
+        step = {Qt.Key.Key_Left.value: -1, Qt.Key.Key_Right.value: 1}.get(event.key(), 0)
+        pick = event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space, Qt.Key.Key_Menu)
+        persons = self.persons()
         if self._comparing and step:
-            self.set_split(self._split + step)
+            self.set_split(self._split + step * _STEP)
+        elif step and persons:
+            at = persons.index(self._current) + step if self._current in persons else min(step, 0)
+            self._mark(persons[at % len(persons)])
+        elif pick and self._current is not None:
+            where = self.rect_of(self._current).center().toPoint()
+            self.person_picked.emit(self._current, self.mapToGlobal(where))
         else:
             super().keyPressEvent(event)
+
+    def _at(self, point: QPointF) -> int | None:
+        return next((person for person in self.persons() if self.rect_of(person).contains(point)), None)
+
+    def _mark(self, person: int | None) -> None:
+        if person != self._current:
+            self._current = person
+            hand = Qt.CursorShape.PointingHandCursor
+            self.setCursor(Qt.CursorShape.ArrowCursor if person is None else hand)
+            self.update()
 
     # painting
 
@@ -130,6 +195,9 @@ class Preview(QWidget):
         painter.drawImage(rect, as_qimage(output.image))
         if self._comparing:
             self._paint_before(painter, rect, output.frame.image)
+        else:
+            for person in self.persons():
+                self._paint_person(painter, person)
         if output.shown is Shown.PASSED:
             self._paint_warning(painter, rect)
 
@@ -145,6 +213,17 @@ class Preview(QWidget):
         painter.setBrush(QColor("white"))
         painter.drawEllipse(QPointF(x, rect.center().y()), 7, 7)
         self._tag(painter, self.tr("Your real face, seen in this window only"), rect, "danger")
+
+    def _paint_person(self, painter: QPainter, person: int) -> None:
+        here = person == self._current
+        if not here and person not in self._marks:
+            return
+        box = self.rect_of(person)
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        painter.setPen(QPen(theme.colour("accent"), 3 if here else 2))
+        painter.drawRoundedRect(box, 10, 10)
+        if person in self._marks:
+            self._tag(painter, self._marks[person], box.toRect(), "accent")
 
     def _paint_warning(self, painter: QPainter, rect: QRect) -> None:
         painter.setPen(QPen(theme.colour("danger"), 8))

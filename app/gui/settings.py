@@ -28,17 +28,20 @@ from engine.folders import home, write_private
 
 VERSION = 2
 Stored = dict[str, Any]
+Remembered = tuple[tuple[tuple[str, int], ...], ...]
+"""Of each face its photos: path, and number of the face in it. None for the built-in face."""
 Migrations = Mapping[int, Callable[[Stored], Stored]]
 
 
-def _give_the_badge_a_section(stored: Stored) -> Stored:
+def _second(stored: Stored) -> Stored:
+    """The badge got a section of its own, and there may be several faces."""
     output = stored.get("output")
-    if not isinstance(output, dict) or "badge" not in output:
-        return stored
-    return {**stored, "badge": {"shown": output["badge"]}}
+    if isinstance(output, dict) and "badge" in output:
+        stored = {**stored, "badge": {"shown": output["badge"]}}
+    return {**stored, "faces": [stored.get("sources")]}
 
 
-MIGRATIONS: Migrations = {1: _give_the_badge_a_section}
+MIGRATIONS: Migrations = {1: _second}
 """Schema version → what turns a file of that version into one of the next."""
 
 
@@ -56,7 +59,7 @@ class Settings:
     """All that is remembered from one start to the next.
 
     Attributes:
-        sources: the last source photos, each a path and the number of the face in it (from 1, the largest);
+        faces: the photos of each face, each a path and the number of the face in it (from 1, the largest);
             whether they may be used is kept by `engine.identity.consent`, not here.
     """
 
@@ -68,7 +71,7 @@ class Settings:
     camera: CameraConfig = field(default_factory=CameraConfig)
     output: OutputConfig = field(default_factory=OutputConfig)
     window: WindowConfig = field(default_factory=WindowConfig)
-    sources: tuple[tuple[str, int], ...] = ()
+    faces: Remembered = ()
 
 
 _SECTIONS: dict[str, type] = {
@@ -114,7 +117,7 @@ def save(path: Path, settings: Settings) -> None:
     Raises:
         OSError: the folder can't be written to.
     """
-    stored: Stored = {"version": VERSION, "sources": [list(source) for source in settings.sources]}
+    stored: Stored = {"version": VERSION, "faces": settings.faces}
     for name in _SECTIONS:
         stored[name] = to_stored(getattr(settings, name))
     write_private(path, json.dumps(stored, indent=1, ensure_ascii=False).encode())
@@ -137,7 +140,12 @@ def _from_json(stored: Stored) -> tuple[Settings, list[str]]:
     if parts["guard"].policy is GuardPolicy.PASS:
         # Showing the real face is a decision of the moment; it never survives a restart.
         parts["guard"] = GuardConfig()
-    return Settings(**parts, sources=_sources(stored.get("sources"))), notes
+    return Settings(**parts, faces=_faces(stored.get("faces"))), notes
+
+
+def _faces(stored: object) -> Remembered:
+    kept = tuple(_sources(face) for face in stored) if isinstance(stored, list) else ()
+    return kept if any(kept) else ()
 
 
 def _sources(stored: object) -> tuple[tuple[str, int], ...]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtCore import QSignalBlocker, QSize, Qt, Signal
 from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QDropEvent, QIcon, QPainter, QPainterPath, QPixmap
 from PySide6.QtWidgets import (
     QFileDialog,
@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
     QListWidget,
     QListWidgetItem,
     QPushButton,
+    QTabBar,
     QToolButton,
     QWidget,
 )
@@ -49,6 +50,10 @@ class SourcePanel(Card):
     photos_given = Signal(list)
     removed = Signal(int)
     built_in_wanted = Signal()
+    face_wanted = Signal()
+    """Another face is to be begun."""
+    face_selected = Signal(int)
+    """A face is to be shown and worn."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -61,6 +66,24 @@ class SourcePanel(Card):
         self._built_in.setToolTip(self.tr("Use the face that comes with Kawari"))
         self._built_in.clicked.connect(self.built_in_wanted)
         self.header.addWidget(self._built_in)
+        self.another = QToolButton()
+        self.another.setProperty("kind", "ghost")
+        self.another.setProperty("role", "header")
+        self.another.setIcon(theme.icon("plus", "muted"))
+        self.another.setToolTip(
+            self.tr("Another face: to change over to, or for a second person before the camera")
+        )
+        self.another.setAccessibleName(self.tr("Add another face"))
+        self.another.clicked.connect(self.face_wanted)
+        self.header.addWidget(self.another)
+
+        self.tabs = QTabBar()
+        self.tabs.setDrawBase(False)
+        self.tabs.setExpanding(False)
+        self.tabs.setAccessibleName(self.tr("Faces"))
+        self.tabs.hide()
+        self.tabs.currentChanged.connect(self.face_selected)
+        self.body.addWidget(self.tabs)
 
         self.list = QListWidget()
         self.list.setViewMode(QListView.ViewMode.IconMode)
@@ -112,9 +135,19 @@ class SourcePanel(Card):
         self.list.setCurrentRow(len(self._sources) - 1)
         own = any(source.path for source in self._sources)
         self._built_in.setVisible(own)
-        self.remove.setEnabled(own)
+        self.remove.setEnabled(own or self.tabs.count() > 1)
         self.add.setEnabled(len([s for s in self._sources if s.path]) < MOST)
         self._describe(self.list.currentRow())
+
+    def set_faces(self, count: int, current: int) -> None:
+        """Show that there are so many faces, and which of them; without asking for it."""
+        with QSignalBlocker(self.tabs):
+            while self.tabs.count() > count:
+                self.tabs.removeTab(self.tabs.count() - 1)
+            while self.tabs.count() < count:
+                self.tabs.addTab(self.tr("Face %d") % (self.tabs.count() + 1))
+            self.tabs.setCurrentIndex(current)
+        self.tabs.setVisible(count > 1)
 
     def set_busy(self, busy: bool) -> None:
         """Photos are being read."""

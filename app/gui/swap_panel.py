@@ -8,7 +8,7 @@ from dataclasses import replace
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QComboBox, QSlider, QWidget
 
-from app.gui.widgets import Card, help_of, label, labelled
+from app.gui.widgets import Card, help_of, label, labelled, restyle
 from engine.config import SwapConfig, Who
 
 _MESH = "mesh"
@@ -49,6 +49,7 @@ class SwapPanel(Card):
         for who, text in (
             (Who.LARGEST, self.tr("The largest face")),
             (Who.ALL, self.tr("Every face")),
+            (Who.CHOSEN, self.tr("Only who I click")),
         ):
             self.who.addItem(text, who)
         self.who.setCurrentIndex(max(self.who.findData(swap.who), 0))
@@ -56,6 +57,9 @@ class SwapPanel(Card):
         self.body.addLayout(labelled(self.tr("&With"), self.swapper))
         self.body.addLayout(row)
         self.body.addLayout(labelled(self.tr("S&wap"), self.who))
+        self._whom = label("", "muted", wrap=True)
+        self._whom.hide()
+        self.body.addWidget(self._whom)
         self.strength.valueChanged.connect(self._strength_moved)
         self.swapper.activated.connect(lambda: self.swapper_changed.emit(self.swapper.currentData()))
         self.who.activated.connect(lambda: self.who_changed.emit(self.who.currentData()))
@@ -71,6 +75,23 @@ class SwapPanel(Card):
         if self.swapper.findData(chosen) < 0:
             self.swapper.addItem(chosen, chosen)  # Start will say what it lacks
         self.swapper.setCurrentIndex(self.swapper.findData(chosen))
+
+    def show_wanted(self, who: Who, chosen: int, *, choosing: bool) -> None:
+        """Show who is swapped, without asking for it.
+
+        Args:
+            who: see `Who`.
+            chosen: so many persons were chosen.
+            choosing: none was yet, although some are to be.
+        """
+        self.who.setCurrentIndex(self.who.findData(who))
+        self._whom.setVisible(who is Who.CHOSEN)
+        self._whom.setText(
+            self.tr("Click a face in the picture. Until then everybody is swapped.")
+            if choosing
+            else self.tr("%n person(s) swapped. Everybody else is shown as they are.", "", chosen)
+        )
+        restyle(self._whom, "role", "muted" if choosing else "warn")
 
     def swap_config(self) -> SwapConfig:
         """What is chosen."""

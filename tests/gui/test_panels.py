@@ -96,6 +96,16 @@ class TestCameraPanel:
         assert panel.config().camera == "/clips/one.mp4"
         assert panel.cameras.currentText() == "one.mp4"
 
+    def test_a_clip_stays_chosen_when_cameras_are_looked_for(self, qtbot: QtBot, tmp_path: Path) -> None:
+        clip = tmp_path / "ü.mp4"
+        clip.touch()
+        panel = CameraPanel(CameraConfig(str(clip)))
+        qtbot.addWidget(panel)
+        assert panel.config().camera == str(clip)
+        panel.set_cameras([Camera(0, "Webcam")])
+        assert panel.config().camera == str(clip)
+        assert panel.cameras.currentText() == "ü.mp4"
+
     def test_a_size_may_be_typed(self, panel: CameraPanel) -> None:
         panel.size_box.setCurrentText("800x600")
         assert panel.config().pixels == (800, 600)

@@ -24,7 +24,7 @@ CHANGED = Settings(
         True, "Kawari", "640x360", 25.0, vmc=True, vmc_host="::1", osc_port=9, recordings="/tmp/ü"
     ),
     window=WindowConfig(1000, 700, maximised=True),
-    sources=(("/photos/ü.jpg", 2), ("/photos/b.png", 1)),
+    faces=((("/photos/ü.jpg", 2), ("/photos/b.png", 1)), (), (("/photos/c.png", 1),)),
 )
 
 
@@ -90,13 +90,13 @@ def test_values_that_are_not_allowed_fall_back_one_by_one(path: Path) -> None:
     stored["swap"]["strength"] = 7
     stored["guard"]["policy"] = "nonsense"
     stored["camera"] = "none"
-    stored["sources"] = [["a.jpg", -1], "b.jpg", ["c.jpg", 1]]
+    stored["faces"] = [[["a.jpg", -1], "b.jpg", ["c.jpg", 1]], "d.jpg"]
     path.write_text(json.dumps(stored))
     loaded, notes = load(path)
     assert loaded.swap == SwapConfig("mesh", SwapConfig().strength, Who.ALL)
     assert loaded.guard == GuardConfig()
     assert loaded.camera == CameraConfig()
-    assert loaded.sources == (("c.jpg", 1),)
+    assert loaded.faces == ((("c.jpg", 1),), ())
     assert len(notes) == 2
 
 
@@ -129,12 +129,14 @@ def test_there_is_a_migration_from_every_older_version() -> None:
     assert set(settings.MIGRATIONS) == set(range(1, VERSION))
 
 
-def test_the_badge_of_the_first_version_is_taken_over(path: Path) -> None:
+def test_badge_and_photos_of_the_first_version_are_taken_over(path: Path) -> None:
     path.parent.mkdir()
-    path.write_text(json.dumps({"version": 1, "output": {"badge": False, "browser": True}}))
+    stored = {"version": 1, "output": {"badge": False, "browser": True}, "sources": [["a.jpg", 2]]}
+    path.write_text(json.dumps(stored))
     loaded, notes = load(path)
     assert notes == []
     assert loaded.badge == BadgeConfig(shown=False)
+    assert loaded.faces == ((("a.jpg", 2),),)
     assert loaded.output.browser
 
 

@@ -201,7 +201,7 @@ class TestPhotos:
             window.sources.use_built_in()
         with qtbot.waitSignal(window.sources.changed, timeout=LONG_MS):
             window.sidebar.source.photos_given.emit([photo])
-        assert window.sources.remembered == ((str(photo), 1),)
+        assert window.sources.remembered == (((str(photo), 1),),)
         digest = window.sources.photos[0].digest
         assert library.consents.require(digest).basis is Basis.PERMISSION
         with qtbot.waitSignal(window.sources.changed, timeout=LONG_MS):
