@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from engine.buffers import BoundedQueue, Policy
 from engine.errors import DeviceError
-from engine.live.metrics import Histogram, Percentiles, Rate
+from engine.live.metrics import Histogram, Percentiles, Rate, Recent
 from engine.live.pace import Pace
 from engine.live.threads import Threads
 from engine.sinks.base import Sink, StreamInfo
@@ -29,6 +29,7 @@ class SinkStats:
         interval: between two hand-overs.
         fps: pictures per second now.
         failed: why it was given up; empty if it works.
+        recent_ms: the usual delay of the last two seconds or so.
     """
 
     name: str
@@ -39,6 +40,7 @@ class SinkStats:
     interval: Percentiles
     fps: float
     failed: str
+    recent_ms: float = 0.0
 
 
 class Delivery:
@@ -82,6 +84,7 @@ class Delivery:
         self._delay = Histogram()
         self._interval = Histogram()
         self._rate = Rate()
+        self._recent = Recent()
         self.opened = False
         self.error: Exception | None = None
         self.busy_ns = 0
@@ -121,6 +124,7 @@ class Delivery:
             self._interval.percentiles(),
             self._rate.per_second(self._now()),
             type(self.error).__name__ if self.error else "",
+            self._recent.median_ns / 1e6,
         )
 
     def _open(self) -> bool:
@@ -154,6 +158,7 @@ class Delivery:
         self.written += 1
         if output.image is not output.frame.image:  # a card of the session has no capture time
             self._delay.record(now - output.frame.captured_ns)
+            self._recent.record(now - output.frame.captured_ns)
         if self._last_ns:
             self._interval.record(now - self._last_ns)
         self._last_ns = now

@@ -8,6 +8,7 @@ and one addition.
 from __future__ import annotations
 
 import math
+import statistics
 from collections import deque
 from dataclasses import dataclass
 
@@ -90,6 +91,23 @@ def _middle(index: int) -> float:
     shift = max((index >> _PARTS_BITS) - 1, 0)
     part = index - (shift << _PARTS_BITS)
     return (part + 0.5) * (1 << shift) * (1 << _UNIT_SHIFT)
+
+
+class Recent:
+    """The usual one of the last `window` durations. One thread records, any thread reads.
+
+    Attributes:
+        median_ns: 0 before the first.
+    """
+
+    def __init__(self, window: int = 60) -> None:
+        self._durations: deque[int] = deque(maxlen=window)
+        self.median_ns = 0
+
+    def record(self, ns: int) -> None:
+        """Count one duration."""
+        self._durations.append(ns)
+        self.median_ns = statistics.median_low(self._durations)
 
 
 class Rate:

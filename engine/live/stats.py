@@ -9,6 +9,9 @@ from typing import Any
 from engine.live.delivery import SinkStats
 from engine.live.metrics import Percentiles
 
+_SEEN = ("virtual camera", "browser", "preview")
+"""Sinks whose pictures others see live, the most likely first."""
+
 
 @dataclass(frozen=True, slots=True)
 class Stats:
@@ -60,6 +63,16 @@ class Stats:
     panic: bool = False
     abandoned: tuple[str, ...] = ()
 
+    @property
+    def sound_delay_ms(self) -> float:
+        """How late a voice must be to match the picture that others see now; 0 before the first.
+
+        It is the usual age of the last pictures at the virtual camera, else at the browser page, else in
+        the window, else at the latest sink.
+        """
+        ages = {sink.name: sink.recent_ms for sink in self.sinks if not sink.failed and sink.recent_ms}
+        return next((ages[name] for name in _SEEN if name in ages), max(ages.values(), default=0.0))
+
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
-        return asdict(self)
+        return asdict(self) | {"sound_delay_ms": self.sound_delay_ms}

@@ -20,7 +20,7 @@ from engine.sound.microphone import Listening
 from engine.sound.tape import Tape
 from engine.types import Image, Output
 
-_SILENT_NS = 1e9
+_SILENT_NS = 3e9
 """So long a microphone may give nothing before it is said."""
 
 

@@ -9,6 +9,13 @@ _RATE = 2e-4
 _WANDER = 1e-6
 """How fast the rate wanders (temperature): 1 ppm in a second, 8 ppm in a minute."""
 
+_JUMP_S = 0.015
+"""Stamps that are off by more mean that samples were lost or that a driver's buffer became another one;
+jitter stays below."""
+_PERSIST_S = 0.2
+"""Stamps that agree with each other for so long are believed. While PulseAudio starts a stream, they
+don't."""
+
 
 class SampleClock:
     """Follows a sound device's own clock: a Kalman filter for offset and rate, fed with time stamps.
@@ -32,6 +39,7 @@ class SampleClock:
         self._at_ns: float | None = None
         # covariance of (offset in seconds, drift)
         self._p00, self._p01, self._p11 = _STAMP_S**2, 0.0, _RATE**2
+        self._claim: tuple[int, int] | None = None
 
     @property
     def period_ns(self) -> float:
@@ -40,26 +48,35 @@ class SampleClock:
 
     @property
     def started(self) -> bool:
-        """False until the first stamp."""
+        """False until enough stamps agreed."""
         return self._at_ns is not None
 
-    def update(self, index: int, at_ns: int) -> None:
-        """Learn that sample `index` (they grow) was taken at about `at_ns`."""
-        if self._at_ns is None:
-            self._index, self._at_ns = index, float(at_ns)
-            return
-        seconds = (index - self._index) * self._nominal_ns / 1e9
-        self._p00 += seconds * (2 * self._p01 + seconds * self._p11)
-        self._p01 += seconds * self._p11
-        self._p11 += _WANDER**2 * seconds
-        predicted = self.time_at(index)
-        error_s = (at_ns - predicted) / 1e9
-        gain, rate_gain = (p / (self._p00 + _STAMP_S**2) for p in (self._p00, self._p01))
-        self._index, self._at_ns = index, predicted + gain * error_s * 1e9
-        self.drift += rate_gain * error_s
-        self._p11 -= rate_gain * self._p01
-        self._p01 *= 1 - gain
-        self._p00 *= 1 - gain
+    def restart(self, index: int, at_ns: int) -> None:
+        """Sample `index` was taken at `at_ns`, whatever was said before; the rate stays."""
+        self._index, self._at_ns, self._claim = index, float(at_ns), None
+        self._p00, self._p01 = _STAMP_S**2, 0.0
+
+    def update(self, index: int, at_ns: int) -> float:
+        """Learn that sample `index` (they grow) was taken, or played, at about `at_ns`.
+
+        Returns:
+            0.0; where the clock had to be restarted, how much later than expected it now is, seconds.
+        """
+        error_s = 0.0
+        if self._at_ns is not None:
+            error_s = (at_ns - self.time_at(index)) / 1e9
+            if abs(error_s) <= _JUMP_S:
+                self._claim = None
+                self._learn(index, error_s)
+                return 0.0
+        first, first_ns = self._claim or (index, at_ns)
+        if abs(at_ns - first_ns - (index - first) * self.period_ns) > _JUMP_S * 1e9:
+            first, first_ns = index, at_ns
+        self._claim = first, first_ns
+        if (index - first) * self._nominal_ns < _PERSIST_S * 1e9:
+            return 0.0
+        self.restart(index, at_ns)
+        return error_s
 
     def time_at(self, index: float) -> float:
         """When a sample was, or will be, taken, `time.monotonic_ns()`."""
@@ -70,3 +87,16 @@ class SampleClock:
         """The sample, with fraction, that was taken at that time."""
         assert self._at_ns is not None
         return self._index + (at_ns - self._at_ns) / self.period_ns
+
+    def _learn(self, index: int, error_s: float) -> None:
+        predicted = self.time_at(index)
+        seconds = (index - self._index) * self._nominal_ns / 1e9
+        self._p00 += seconds * (2 * self._p01 + seconds * self._p11)
+        self._p01 += seconds * self._p11
+        self._p11 += _WANDER**2 * seconds
+        gain, rate_gain = (p / (self._p00 + _STAMP_S**2) for p in (self._p00, self._p01))
+        self._index, self._at_ns = index, predicted + gain * error_s * 1e9
+        self.drift += rate_gain * error_s
+        self._p11 -= rate_gain * self._p01
+        self._p01 *= 1 - gain
+        self._p00 *= 1 - gain

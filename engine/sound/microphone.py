@@ -10,7 +10,8 @@ from engine.sound.devices import find_microphone, portaudio, sound_errors
 from engine.sound.tape import Tape
 
 BLOCK_S = 0.01
-"""Length of a block: short enough that waiting for one does not matter."""
+"""Length of a block: short enough that waiting for one does not matter. The buffers behind it are long
+(PortAudio's "high" latency), since the swap may keep the processor from the sound for a while."""
 
 
 class Listening(Protocol):
@@ -74,7 +75,7 @@ class Microphone:
         with sound_errors(f"The microphone {found.name}"):
             stream = portaudio().InputStream(
                 samplerate=found.rate, device=found.index, channels=1, dtype="float32",
-                blocksize=round(found.rate * BLOCK_S), latency="low", callback=hear,
+                blocksize=round(found.rate * BLOCK_S), latency="high", callback=hear,
             )  # fmt: skip
             self._stream = stream
             try:

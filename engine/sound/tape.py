@@ -17,9 +17,6 @@ _TAPS = 32
 _PHASES = 512
 """Steps between two samples; the nearest is taken, an error below -60 dB."""
 _EDGE = _TAPS // 2
-_JUMP_S = 0.015
-"""Time stamps that are off by more, for `_PERSIST_S`, mean lost samples; jitter stays below."""
-_PERSIST_S = 0.2
 _FOLLOW_S = 0.5
 """Time in which a reader's small error goes away."""
 _SLEW = 0.005
@@ -39,7 +36,6 @@ class Tape:
         self._ring: Samples = np.zeros(round(rate * seconds), np.float32)
         self._end = 0
         self._clock = SampleClock(rate)
-        self._odd = 0
         self._lock = threading.Lock()
 
     def append(self, samples: Samples, at_ns: int) -> None:
@@ -53,15 +49,16 @@ class Tape:
             at_ns: when the first was taken, `time.monotonic_ns()`; a few milliseconds of jitter are fine.
         """
         with self._lock:
-            if self._clock.started:
-                off_s = (at_ns - self._clock.time_at(self._end)) / 1e9
-                self._odd = self._odd + len(samples) if abs(off_s) > _JUMP_S else 0
-                if self._odd >= _PERSIST_S * self.rate:
-                    self._write(np.zeros(min(max(0, round(off_s * self.rate)), len(self._ring)), np.float32))
-                    self._clock, self._odd = SampleClock(self.rate, self._clock.drift), 0
-            if not self._odd:
-                self._clock.update(self._end, at_ns)
+            late_s = self._clock.update(self._end, at_ns)
+            if late_s > 0:
+                self._write(np.zeros(round(late_s * self.rate), np.float32))
+                self._clock.restart(self._end, at_ns)
             self._write(samples)
+
+    @property
+    def started(self) -> bool:
+        """False until the first block."""
+        return self._clock.started
 
     @property
     def drift(self) -> float:
@@ -72,6 +69,12 @@ class Tape:
         """Whether sound until this time, `time.monotonic_ns()`, is here."""
         with self._lock:
             return self._clock.started and self._clock.index_at(at_ns) <= self._end - _EDGE
+
+    @property
+    def newest_ns(self) -> float:
+        """Until when sound can be read now, `time.monotonic_ns()`; only after the first block."""
+        with self._lock:
+            return self._clock.time_at(self._end - _EDGE)
 
     def locate(self, at_ns: float) -> tuple[float, float] | None:
         """The sample, with fraction, taken at that time, and the samples a second; None before the first."""
@@ -90,6 +93,7 @@ class Tape:
 
     def _write(self, samples: Samples) -> None:
         size = len(self._ring)
+        self._end += max(0, len(samples) - size)  # longer than the tape: only its end is kept
         samples = samples[-size:]
         start = self._end % size
         first = min(len(samples), size - start)
@@ -133,6 +137,10 @@ class Playhead:
         places = np.asarray(self._place + step * np.arange(count), np.float64)
         self._place += step * count
         return self._interpolate(places)
+
+    def jump(self) -> None:
+        """Go straight to the next place that is read."""
+        self._place = None
 
     def age_s(self, at_ns: float) -> float | None:
         """How long before that time the next sample was taken, seconds; None before the first."""

@@ -10,8 +10,10 @@ import pytest
 from engine.buffers import BoundedQueue, Policy, latest_frame
 from engine.cards import TEXTS, Cards, draw_card
 from engine.events import Event, EventBus
-from engine.live.metrics import Histogram, Rate
+from engine.live.delivery import SinkStats
+from engine.live.metrics import Histogram, Percentiles, Rate, Recent
 from engine.live.state import ALLOWED, State, StateMachine
+from engine.live.stats import Stats
 from engine.live.watchdog import Backoff, Limit
 from engine.log import JsonLog
 from engine.sources.paced import PacedSource
@@ -151,3 +153,22 @@ def test_paced_frames_have_known_times():
     ids = [frame.id for frame in frames]
     assert ids == sorted(set(ids)) and ids[-1] <= 19
     source.close()
+
+
+def test_the_usual_of_the_last_durations() -> None:
+    recent = Recent(5)
+    assert recent.median_ns == 0
+    for ns in (1, 100, 101, 102, 99, 9_000, 103):
+        recent.record(ns)
+    assert recent.median_ns == 102
+
+
+def test_how_late_a_voice_must_be() -> None:
+    def sink(name: str, recent_ms: float, failed: str = "") -> SinkStats:
+        return SinkStats(name, 1, 0, 0, Percentiles(), Percentiles(), 30.0, failed, recent_ms)
+
+    assert Stats().sound_delay_ms == 0
+    seen = sink("preview", 40), sink("virtual camera", 55), sink("recorder", 300)
+    assert Stats(sinks=seen).sound_delay_ms == 55
+    assert Stats(sinks=(seen[0], sink("virtual camera", 55, "DeviceError"))).sound_delay_ms == 40
+    assert Stats(sinks=seen[2:]).as_dict()["sound_delay_ms"] == 300
