@@ -43,7 +43,7 @@ def add_swap_flags(
         help="one to five photos of the person whose face is swapped in",
     )  # fmt: skip
     group.add_argument(
-        "--face", type=_count, metavar="N", help="which face of the photo (default 1, the largest)"
+        "--face", type=count, metavar="N", help="which face of the photo (default 1, the largest)"
     )
     add_consent_flags(group)
     add_flags(
@@ -120,7 +120,8 @@ def positive(text: str) -> float:
     return value
 
 
-def _count(text: str) -> int:
+def count(text: str) -> int:
+    """A number from 1, for argparse."""
     value = int(text)
     if value < 1:
         raise argparse.ArgumentTypeError(f"faces are numbered from 1, not {text}")

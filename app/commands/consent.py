@@ -7,8 +7,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from app.commands.arguments import count, positive
 from app.commands.consent_flags import add_consent_flags, record
-from app.console import print_json, print_table, say
+from app.console import note, print_json, print_table, say
 from engine.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -22,21 +23,32 @@ _MOST_FACES = 64
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Declare the command and its actions."""
-    text = "show, give, export or revoke consents to use a face"
+    text = "show, give, prove, export or revoke consents to use a face"
     parser = subparsers.add_parser("consent", help=text, description=text)
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
     listing = actions.add_parser("list", help="the records")
     give = actions.add_parser("give", help="put a consent on record")
+    prove = actions.add_parser(
+        "prove",
+        help="show by a short match before the camera that the face is yours",
+        description="Compares you before the camera with the photos while you turn your head to both sides. "
+        "Needs a recognition model of the catalogue. Nothing of it is kept but the date and the figure.",
+    )
     export = actions.add_parser("export", help="write all records as a page to read, print and keep")
     revoke = actions.add_parser("revoke", help="take consents back; all that was made of the photos goes")
-    for action in (give, revoke):
+    for action in (give, prove, revoke):
         action.add_argument("photo", nargs="+", help="a photo" + ", or its digest" * (action is revoke))
-    give.add_argument(
-        "--face", type=int, metavar="N", help="which face of the photo (default 1, the largest)"
-    )
+    for action in (give, prove):
+        action.add_argument(
+            "--face", type=count, metavar="N", help="which face of the photo (default 1, the largest)"
+        )
+    prove.add_argument("--camera", default="", help="by name or number; the first one if left out")
+    prove.add_argument("--seconds", type=positive, default=60.0, help="how long to wait (default 60)")
     add_consent_flags(give, required=True)
     export.add_argument("file", type=Path, help="where to write it, an HTML page")
-    for action, execute in ((listing, _list), (give, _give), (export, _export), (revoke, _revoke)):
+    for action, execute in (
+        (listing, _list), (give, _give), (prove, _prove), (export, _export), (revoke, _revoke),
+    ):  # fmt: skip
         action.set_defaults(execute=execute)
     listing.add_argument("--json", action="store_true", help="print JSON")
 
@@ -83,6 +95,31 @@ def _give(args: argparse.Namespace) -> int:
     for photo in photos:
         record(args, consents, photo.digest)
     say(f"{len(photos)} recorded")
+    return 0
+
+
+def _prove(args: argparse.Namespace) -> int:
+    from app.build import photo_gate
+    from engine.build import make_tracker
+    from engine.folders import home
+    from engine.identity.import_photo import PhotoReader
+    from engine.identity.live_match import match_live
+    from engine.identity.recognition import open_recognition
+    from engine.sources.camera import CameraSource
+
+    consents = _consents()
+    model, embedder = open_recognition(home())
+    photos = PhotoReader(screen=photo_gate(consents)).read_all(args.photo, face=args.face)
+    for photo in photos:
+        consents.require_own(photo.digest)
+    # never a clip: only a camera says anything about who is here
+    similarities = match_live(
+        CameraSource(args.camera or None), make_tracker(), photos, embedder,
+        ask=lambda pose: note(f"kawari: {pose.value}."), seconds=args.seconds,
+    )  # fmt: skip
+    for photo, similarity in zip(photos, similarities, strict=True):
+        consents.prove(photo.digest, model, similarity)
+    say(f"It is you: similarity {min(similarities):.2f}; noted in {len(photos)} consent records")
     return 0
 
 

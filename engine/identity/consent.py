@@ -182,6 +182,20 @@ class ConsentStore:
             raise UsageError("The consent would have expired already", "Give a later date, or none")
         return self._write(digest, consent)
 
+    def require_own(self, digest: str) -> Consent:
+        """The valid record of a photo that shows the user.
+
+        Raises:
+            RefusedError: there is no valid record.
+            UsageError: it says that the face is somebody else's.
+        """
+        consent = self.require(digest)
+        if consent.basis is not Basis.SELF:
+            raise UsageError(
+                "The consent says that this face is not the user's own", "Give it again with --consent self"
+            )
+        return consent
+
     def prove(self, digest: str, model: str, similarity: float) -> Consent:
         """Note in a record that the user was shown to be the person; see `Proof`.
 
@@ -190,11 +204,7 @@ class ConsentStore:
             UsageError: it says that the face is somebody else's.
             DeviceError: it can't be written.
         """
-        consent = self.require(digest)
-        if consent.basis is not Basis.SELF:
-            raise UsageError(
-                "The consent says that this face is not the user's own", "Give it again with --consent self"
-            )
+        consent = self.require_own(digest)
         return self._write(digest, replace(consent, proof=Proof(self._now(), model, similarity)))
 
     def find(self, digest: str) -> Consent | None:

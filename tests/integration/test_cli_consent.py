@@ -10,12 +10,14 @@ import shutil
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import cv2
 import pytest
 
 from app.cli import run
 from engine.identity.consent import Basis, ConsentStore
 from engine.identity.demo import portrait_path
 from engine.identity.photo import photo_digest
+from tests.unit.identity.test_live_match import Played, to_both_sides
 
 FORM = b"I agree. Eileen"
 
@@ -164,3 +166,64 @@ def test_a_changed_form_is_not_shown_as_the_one_on_record(home: Path, form: Path
     assert found is not None
     found.write_bytes(b"I do not agree")
     assert releases.find(document) is None
+
+
+CATALOGUE = """
+[mobilefacenet]
+kind = "embedder"
+title = "MobileFaceNet of the tests"
+licence = "tests only"
+
+[mobilefacenet.contract]
+inputs = [{ shape = [-1, 3, 112, 112] }]
+outputs = [{ shape = [-1, 128] }]
+template = "arcface"
+size = 112
+colour = "bgr"
+mean = [0.5, 0.5, 0.5]
+std = [0.5, 0.5, 0.5]
+"""
+
+
+@pytest.mark.shared
+def test_prove(
+    home: Path, shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    images = to_both_sides(shared / "data" / "videos")
+    photo, stranger = tmp_path / "photo.png", str(shared / "data" / "images" / "uni_man_frontal.jpg")
+    cv2.imwrite(str(photo), images[20])
+    prove = ["consent", "prove", str(photo), "--seconds", "60"]
+    monkeypatch.setattr("engine.sources.camera.CameraSource", lambda _: Played(images))
+
+    def said() -> str:
+        return capsys.readouterr().err
+
+    assert run(prove) == 5
+    assert "kawari models get" in said()
+    (home / "catalogue").mkdir(parents=True)
+    (home / "catalogue" / "own.toml").write_text(CATALOGUE)
+    model = shared / "data" / "models" / "mobilefacenet_bgr128__KennethWang.onnx"
+    assert run(["models", "import", "mobilefacenet", str(model), "--accept-licence"]) == 0
+    assert run(prove) == 6
+    assert "Nobody has said" in said()
+    assert swap(photo, "--consent", "permission") == 0
+    assert run(prove) == 2
+    assert "not the user's own" in said()
+    assert swap(photo, "--consent", "self") == 0
+    assert run(prove) == 0
+    assert "Look into the camera" in said()
+    proof = store(home).require(digest(photo)).proof
+    assert proof is not None
+    assert proof.model == "mobilefacenet"
+    assert 0.5 <= proof.similarity <= 1
+    assert (datetime.now(UTC) - proof.when).total_seconds() < 600
+    page = tmp_path / "page.html"
+    assert run(["consent", "export", str(page)]) == 0
+    assert f"similarity {proof.similarity:.2f} by mobilefacenet" in page.read_text()
+    assert not [path for path in (home / "identities").rglob("*") if "embeddings" in path.parts]
+
+    assert run(["consent", "give", stranger, "--consent", "self"]) == 0
+    assert run(["consent", "prove", stranger]) == 6
+    assert "does not seem to be" in said()
+    assert len([1 for _, consent in store(home).records() if consent.proof]) == 1
