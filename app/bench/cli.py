@@ -27,6 +27,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     _flood(benches)
     _overhead(benches)
     _precision(benches)
+    _watermark(benches)
 
 
 def _common(parser: argparse.ArgumentParser, measure: Callable[[argparse.Namespace], Report]) -> None:
@@ -232,6 +233,30 @@ def _run_precision(arguments: argparse.Namespace) -> Report:
             report.check("int8 on OpenVINO", ">=", 8)
     _progress("")
     return report.finish()
+
+
+def _watermark(benches: Any) -> None:
+    text = "what the watermark survives, costs and shows, and how often it is seen where it is not"
+    parser = benches.add_parser("watermark", help=text)
+    parser.add_argument(
+        "--data", type=Path, metavar="DIR", help="folder with videos/ and images/ (../shared/data)"
+    )
+    parser.add_argument("--processes", type=_positive, default=2, metavar="N", help="that work at once (2)")
+    parser.add_argument("--resume", type=Path, metavar="FILE", help="keep results there, and go on from them")
+    parser.add_argument("--quick", action="store_true", help="two clips and few windows")
+    _common(parser, _run_watermark)
+
+
+def _run_watermark(arguments: argparse.Namespace) -> Report:
+    from app.bench import material
+    from app.bench.watermark.run import run
+
+    data = arguments.data or material.DATA
+    if not (data / "videos").is_dir():
+        raise InputError(f"There is no folder {data / 'videos'}", "Name the folder with the clips by --data")
+    report = run(data, arguments.processes, arguments.quick, arguments.resume, _progress)
+    _progress("")
+    return report
 
 
 def pick(choices: Any, wanted: str | None, name: Callable[[Any], str]) -> list[Any]:

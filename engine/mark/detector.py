@@ -11,12 +11,14 @@ from __future__ import annotations
 import enum
 import heapq
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
+from scipy.fft import irfft2, rfft2
 
 from engine.mark.pattern import (
     REFERENCE_HEIGHT,
@@ -31,19 +33,21 @@ from engine.mark.pattern import (
 from engine.mark.payload import Payload
 from engine.mark.watermark import PUBLIC_KEY
 
+Luma = NDArray[np.uint8]
 Plane = NDArray[np.float32]
+Spectrum = NDArray[np.complex64]
 
 _SIDE = TILE // 2
 _HEIGHT = REFERENCE_HEIGHT // 2
+_SMALLEST = 16
+"""Rows and columns that a plane has at least."""
 SURE = 9.0
 """z at which the mark is present even if its payload can't be read."""
-SURE_WITH_PAYLOAD = 7.5
-"""z at which it is present if a payload with a valid CRC-24 was read."""
 POSSIBLE = 6.5
-"""z from which the answer is "uncertain"."""
-_LIST = 256
-"""Payload candidates tried per position: 256 / 2^24 is the chance of a wrong CRC passing."""
-_ALTERNATIVES = 4
+"""z from which the answer is "uncertain", and "present" if a payload with a valid CRC-24 was read."""
+TRIED = 2048
+"""Payload candidates tried: 2048 / 2^24 is the chance that a wrong one's CRC passes."""
+_ALTERNATIVES = 6
 
 
 class Verdict(enum.Enum):
@@ -59,7 +63,9 @@ class Pose:
     """How a picture lies against the one that was marked.
 
     Attributes:
-        scale: factor that brings the picture, reduced to 360 rows, to the pattern's scale.
+        scale: factor that brings the picture, reduced to 360 rows or, if `small`, to half its rows,
+            to the pattern's scale.
+        small: the picture was marked as one of less than 720 rows, and has kept its size.
         angle: degrees by which it must be turned, counter-clockwise.
         mirrored: whether it must be mirrored left to right.
     """
@@ -67,6 +73,7 @@ class Pose:
     scale: float = 1.0
     angle: float = 0.0
     mirrored: bool = False
+    small: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +99,7 @@ class Finding:
 class _Peak:
     z: float
     position: tuple[int, int]
-    spectrum: NDArray[np.complex128]
+    spectrum: Spectrum
     pose: Pose
 
 
@@ -109,18 +116,24 @@ class Detector:
     """
 
     def __init__(self, key: bytes = PUBLIC_KEY) -> None:
-        keep = np.r_[0 : _SIDE // 2, TILE - _SIDE // 2 : TILE]
-        self._carriers = [spectrum[np.ix_(keep, keep)] for spectrum in carriers(key)]
-        self._band = band()[np.ix_(keep, keep)]
-        rings = np.round(radial_frequency(_SIDE) * _SIDE).astype(int)
+        rows = np.r_[0 : _SIDE // 2, TILE - _SIDE // 2 : TILE]
+        half = np.ix_(rows, np.arange(_SIDE // 2 + 1))
+        self._carriers = [np.conj(spectrum[half]).astype(np.complex64) for spectrum in carriers(key)]
+        self._band = band()[half].astype(np.float32)
+        rings = np.round(radial_frequency(_SIDE) * _SIDE).astype(int)[:, : _SIDE // 2 + 1]
         self._rings = rings
         self._ring_sizes = np.maximum(np.bincount(rings.ravel()), 1)
-        self._sum: Plane | None = None
+        # Columns of a real picture's half spectrum that stand for two of the whole one.
+        self._twice = np.full(_SIDE // 2 + 1, 2, np.float32)
+        self._twice[[0, -1]] = 1
+        self._sums: dict[bool, Plane] = {}
+        self._best: _Peak | None = None
+        self._shape: tuple[int, ...] = ()
         self._frames = 0
 
     def reset(self) -> None:
         """Forget all frames."""
-        self._sum, self._frames = None, 0
+        self._sums, self._best, self._shape, self._frames = {}, None, (), 0
 
     def feed(self, image: NDArray[np.uint8]) -> None:
         """Add a frame.
@@ -129,72 +142,77 @@ class Detector:
             image: uint8, H×W (luma) or H×W×3 (BGR). All frames between two resets belong to one
                 stream; if their size changes, the earlier ones are dropped.
         """
-        plane = self._normalised(image)
-        if self._sum is None or self._sum.shape != plane.shape:
-            self._sum, self._frames = plane, 1
-        else:
-            self._sum += plane
-            self._frames += 1
+        luma = image if image.ndim == 2 else cast(Luma, cv2.cvtColor(image, cv2.COLOR_BGR2GRAY))
+        if luma.shape != self._shape:
+            self.reset()
+            self._shape = luma.shape
+        height = luma.shape[0]
+        planes = {False: _normalised(luma, _HEIGHT)}
+        if height < REFERENCE_HEIGHT:
+            planes[True] = _normalised(luma, max(height // 2, _SMALLEST))
+        for small, plane in planes.items():
+            # A codec's key frames keep more of the mark than those between, which in a pan even
+            # carry the old place's mark along and spoil the sum: the best frame is tried alone.
+            peak = self._at(plane, Pose(small=small))
+            if self._best is None or peak.z > self._best.z:
+                self._best = peak
+            if small in self._sums:
+                self._sums[small] += plane
+            else:
+                self._sums[small] = plane
+        self._frames += 1
 
     def find(self, *, thorough: bool = True) -> Finding:
         """Look for the mark in what was fed.
 
         Args:
-            thorough: also search scale 0.85..1.2, mirroring and rotation up to 2.2°, which takes
+            thorough: also search scales of 0.3 to 1.2, mirroring and rotation up to 2.2°, which takes
                 seconds; otherwise only the geometry as marked is tried.
         """
-        if self._sum is None:
+        if self._best is None:
             return Finding(Verdict.ABSENT, 0.0, None, 0, Pose())
-        best = self._at(self._sum, Pose())
-        finding = self._judge(best)
-        if finding.verdict is Verdict.PRESENT or not thorough:
-            return finding
-        for peak in self._search(self._sum):
-            candidate = self._judge(peak)
-            if candidate.verdict is Verdict.PRESENT:
-                return candidate
-            finding = max(finding, candidate, key=lambda each: each.z)
+        finding = self._judge(self._best)
+        for peaks in self._searches(thorough):
+            candidate = self._judge(max(peaks, key=lambda peak: peak.z))
+            finding = max(finding, candidate, key=lambda each: (each.payload is not None, each.z))
+            if finding.payload is not None:
+                break
         return finding
 
-    @staticmethod
-    def _normalised(image: NDArray[np.uint8]) -> Plane:
-        """Luma reduced to 360 rows, low frequencies removed, local contrast evened out and limited."""
-        luma = image if image.ndim == 2 else cv2.cvtColor(image, cv2.COLOR_BGR2GRAY)
-        height, width = luma.shape
-        columns = max(round(width * _HEIGHT / height), 8)
-        small = cv2.resize(luma, (columns, _HEIGHT), interpolation=cv2.INTER_AREA).astype(np.float32)
-        detail = small - cv2.blur(cv2.blur(small, (5, 5)), (5, 5))
-        contrast = cv2.blur(np.abs(detail), (9, 9))
-        detail /= contrast + 0.3
-        return np.clip(detail, -2.5, 2.5, out=detail)
-
-    def _search(self, plane: Plane) -> Iterable[_Peak]:
-        """Peaks over scale, mirroring and rotation, the likely ones first."""
-        upright = [
-            self._at(plane, Pose(scale, 0.0, mirrored))
-            for mirrored in (False, True)
-            for scale in [1.0, *_scales(0.85, 1.2, 0.003)]
+    def _searches(self, thorough: bool) -> Iterator[list[_Peak]]:
+        """Peaks in ever less likely geometries."""
+        sums = self._sums
+        marked_small = Pose(scale=self._shape[0] / REFERENCE_HEIGHT)  # less blurred, now and then better
+        yield [
+            *(self._at(plane, Pose(small=small)) for small, plane in sums.items()),
+            *([self._at(sums[False], marked_small)] if True in sums else []),
         ]
-        yield max(upright, key=lambda peak: peak.z)
-        # Two tiles round the middle tolerate coarse steps; the best of them are refined on everything.
-        rows = slice(max(plane.shape[0] // 2 - _SIDE, 0), plane.shape[0] // 2 + _SIDE)
-        columns = slice(max(plane.shape[1] // 2 - _SIDE, 0), plane.shape[1] // 2 + _SIDE)
-        middle = np.ascontiguousarray(plane[rows, columns])
-        coarse = [
-            self._at(middle, Pose(scale, float(angle), mirrored))
-            for mirrored in (False, True)
-            for scale in _scales(0.85, 1.2, 0.007)
-            for angle in np.arange(-2.2, 2.21, 0.4)
-        ]
-        coarse.sort(key=lambda peak: -peak.z)
-        refined = [self._refine(plane, peak.pose) for peak in coarse[:12]]
-        yield max(refined, key=lambda peak: peak.z)
+        if not thorough:
+            return
+        yield [self._at(plane, Pose(mirrored=True, small=small)) for small, plane in sums.items()]
+        for scales in (_scales(0.85, 1.2, 0.003), _scales(0.3, 0.85, 0.003)):
+            yield [
+                self._at(sums[False], Pose(scale, 0.0, mirrored))
+                for mirrored in (False, True)
+                for scale in scales
+            ]
+        for small, plane in sums.items():
+            # Two tiles round the middle tolerate coarse steps; the best of them are refined on everything.
+            coarse = [
+                self._at(_middle(plane), Pose(scale, float(angle), mirrored, small))
+                for mirrored in (False, True)
+                for scale in ([1.0] if small else _scales(0.85, 1.2, 0.007))
+                for angle in np.arange(-2.2, 2.21, 0.4)
+            ]
+            coarse.sort(key=lambda peak: -peak.z)
+            yield [self._refine(plane, peak.pose) for peak in coarse[:12]]
 
     def _refine(self, plane: Plane, pose: Pose) -> _Peak:
         best = self._at(plane, pose)
         for scale_step, angle_step in ((0.0035, 0.2), (0.0018, 0.1), (0.0009, 0.05)):
+            at = best.pose
             around = [
-                Pose(best.pose.scale * (1 + a * scale_step), best.pose.angle + b * angle_step, pose.mirrored)
+                Pose(at.scale * (1 + a * scale_step), at.angle + b * angle_step, at.mirrored, at.small)
                 for a in (-1, 0, 1)
                 for b in (-1, 0, 1)
                 if a or b
@@ -203,54 +221,33 @@ class Detector:
         return best
 
     def _at(self, plane: Plane, pose: Pose) -> _Peak:
-        if pose != Pose():
-            height, width = plane.shape
-            size = (max(round(width * pose.scale), 8), max(round(height * pose.scale), 8))
-            matrix = cv2.getRotationMatrix2D(((width - 1) / 2, (height - 1) / 2), pose.angle, pose.scale)
-            matrix[:, 2] += [(size[0] - width) / 2, (size[1] - height) / 2]
-            if pose.mirrored:
-                matrix[0] = -matrix[0]
-                matrix[0, 2] += size[0] - 1
-            aligned = cv2.warpAffine(plane, matrix, size, flags=cv2.INTER_LINEAR).astype(
-                np.float32, copy=False
-            )
-        else:
-            aligned = plane
-        spectrum = self._whitened(np.fft.fft2(self._folded(aligned)))
+        spectrum = self._whitened(rfft2(_folded(_aligned(plane, pose))))
         correlation = self._correlate(spectrum, 0)
         peak = int(correlation.argmax())
         return _Peak(float(correlation.flat[peak]), divmod(peak, _SIDE), spectrum, pose)
 
-    @staticmethod
-    def _folded(plane: Plane) -> Plane:
-        height, width = plane.shape
-        rows, columns = -(-height // _SIDE), -(-width // _SIDE)
-        padded = np.zeros((rows * _SIDE, columns * _SIDE), np.float32)
-        padded[:height, :width] = plane
-        folded: Plane = padded.reshape(rows, _SIDE, columns, _SIDE).sum((0, 2))
-        return folded
-
-    def _whitened(self, spectrum: NDArray[np.complex128]) -> NDArray[np.complex128]:
+    def _whitened(self, spectrum: Spectrum) -> Spectrum:
         """Equal power in every ring of frequency; single strong bins (screens, grids) limited."""
         power = np.bincount(self._rings.ravel(), (np.abs(spectrum) ** 2).ravel()) / self._ring_sizes
         power = np.convolve(power, np.ones(3) / 3, "same")
-        spectrum = spectrum / np.sqrt(power[self._rings] + 1e-9) * self._band
-        return spectrum * np.minimum(1, 2 / np.maximum(np.abs(spectrum), 1e-9))
+        gain = (1 / np.sqrt(power + 1e-9)).astype(np.float32)
+        white: Spectrum = spectrum * (gain[self._rings] * self._band)
+        white *= np.minimum(1, 2 / np.maximum(np.abs(white), np.float32(1e-9)))
+        return white
 
-    def _correlate(self, spectrum: NDArray[np.complex128], carrier: int) -> NDArray[np.float64]:
+    def _correlate(self, spectrum: Spectrum, carrier: int) -> Plane:
         """Correlation with a carrier at every shift, in standard deviations."""
-        raw = np.real(np.fft.ifft2(spectrum * np.conj(self._carriers[carrier])))
-        scale = np.sqrt((np.abs(spectrum) ** 2).sum()) / _SIDE**2
-        correlation: NDArray[np.float64] = raw / (scale + 1e-12)
+        raw = irfft2(spectrum * self._carriers[carrier], (_SIDE, _SIDE))
+        power = float(((np.abs(spectrum) ** 2) * self._twice).sum())
+        correlation: Plane = raw / np.float32(math.sqrt(power) / _SIDE**2 + 1e-12)
         return correlation
 
     def _judge(self, peak: _Peak) -> Finding:
         payload = self._payload(peak) if peak.z >= POSSIBLE else None
-        if peak.z >= SURE or (peak.z >= SURE_WITH_PAYLOAD and payload is not None):
+        if peak.z >= SURE or payload is not None:
             verdict = Verdict.PRESENT
         else:
             verdict = Verdict.UNCERTAIN if peak.z >= POSSIBLE else Verdict.ABSENT
-            payload = None
         return Finding(verdict, peak.z, payload, self._frames, peak.pose)
 
     def _payload(self, peak: _Peak) -> Payload | None:
@@ -268,11 +265,53 @@ class Detector:
         return None if data is None else Payload.from_bytes(data)
 
 
+def _normalised(luma: Luma, rows: int) -> Plane:
+    """Luma reduced to `rows`, low frequencies removed, local contrast evened out and limited."""
+    height, width = luma.shape
+    columns = max(round(width * rows / height), _SMALLEST)
+    small = cv2.resize(luma, (columns, rows), interpolation=cv2.INTER_AREA).astype(np.float32)
+    detail = small - cv2.blur(cv2.blur(small, (5, 5)), (5, 5))
+    contrast = cv2.blur(np.abs(detail), (9, 9))
+    detail /= contrast + 0.3
+    plane: Plane = np.clip(detail, -2.5, 2.5, out=detail)
+    return plane
+
+
+def _aligned(plane: Plane, pose: Pose) -> Plane:
+    """The plane brought to the pattern's scale and angle."""
+    if pose.scale == 1 and not pose.angle:
+        return np.ascontiguousarray(plane[:, ::-1]) if pose.mirrored else plane
+    height, width = plane.shape
+    size = (max(round(width * pose.scale), _SMALLEST), max(round(height * pose.scale), _SMALLEST))
+    matrix = cv2.getRotationMatrix2D(((width - 1) / 2, (height - 1) / 2), pose.angle, pose.scale)
+    matrix[:, 2] += [(size[0] - width) / 2, (size[1] - height) / 2]
+    if pose.mirrored:
+        matrix[0] = -matrix[0]
+        matrix[0, 2] += size[0] - 1
+    return cast(Plane, cv2.warpAffine(plane, matrix, size, flags=cv2.INTER_LINEAR))
+
+
+def _folded(plane: Plane) -> Plane:
+    """All tiles of the plane added up."""
+    height, width = plane.shape
+    rows, columns = -(-height // _SIDE), -(-width // _SIDE)
+    padded = np.zeros((rows * _SIDE, columns * _SIDE), np.float32)
+    padded[:height, :width] = plane
+    folded: Plane = padded.reshape(rows, _SIDE, columns, _SIDE).sum((0, 2))
+    return folded
+
+
+def _middle(plane: Plane) -> Plane:
+    """Two by two tiles round the middle."""
+    top, left = (max(side // 2 - _SIDE, 0) for side in plane.shape)
+    return np.ascontiguousarray(plane[top : top + 2 * _SIDE, left : left + 2 * _SIDE])
+
+
 def _list_decode(order: NDArray[np.intp], values: NDArray[np.float64]) -> bytes | None:
     """The likeliest symbols whose CRC fits, trying combinations in order of likelihood."""
     heap: list[tuple[float, Sequence[int]]] = [(0.0, (0,) * SYMBOLS)]
     seen: set[Sequence[int]] = set()
-    while heap and len(seen) < _LIST:
+    while heap and len(seen) < TRIED:
         cost, ranks = heapq.heappop(heap)
         if ranks in seen:
             continue

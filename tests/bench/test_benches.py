@@ -58,3 +58,11 @@ def test_flood() -> None:
     found = bench("flood", "--seconds", "3", "--rounds", "1", "--fps", "15")
     assert found["figures"]["requests_per_s"] > 400
     assert found["figures"]["refused"] > 0.5
+
+
+def test_watermark(shared: Path) -> None:
+    found = bench("watermark", "--quick", "--data", str(shared / "data"))
+    assert found["figures"]["wrong_payloads"] == 0
+    assert found["figures"]["false_alarms"] == 0
+    assert found["figures"]["read_60"] == 1
+    assert [row[0] for row in found["tables"][0]["rows"]] == ["720p", "1080p", "4K"]

@@ -132,6 +132,20 @@ def test_patterns_that_are_no_mark_raise_no_alarm(index: int) -> None:
     assert find([picture] * 3).verdict is not Verdict.PRESENT
 
 
+def test_a_small_picture_survives_a_coarse_codec_in_half_a_second() -> None:
+    assert find(encoded(marked(scene(1, 300, 400) * 15), "libx264", crf="28")).payload == PAYLOAD
+
+
+def test_a_small_picture_survives_being_enlarged() -> None:
+    assert find(resized(marked(scene(15, 300, 400)), 540)).payload == PAYLOAD
+
+
+def test_a_quick_pan_under_a_coarse_codec() -> None:
+    bgr = cv2.resize(np.ascontiguousarray(astronaut()[..., ::-1]), (2200, 1100))
+    frames = encoded(marked([bgr[:720, 24 * i : 24 * i + 1280] for i in range(30)]), "libx264", crf="28")
+    assert find(frames).payload == PAYLOAD
+
+
 @pytest.mark.shared
 def test_a_real_clip(clips: Path) -> None:
     with av.open(clips / "lp_s18_720p.mp4") as container:

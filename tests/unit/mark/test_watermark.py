@@ -83,6 +83,40 @@ def test_still_pictures_do_not_flicker() -> None:
     assert max(np.abs(a - b).max() for a, b in itertools.pairwise(outputs[4:])) <= 1
 
 
+def test_a_wall_that_a_pan_brings_into_view_is_not_left_with_a_strong_pattern() -> None:
+    random = np.random.default_rng(0)
+    wide = np.full((720, 3000, 3), 120, np.uint8)
+    wide[:, :1500] = random.integers(0, 256, (720, 1500, 1))
+    watermark = Watermark(PAYLOAD.to_bytes())
+    worst = 0.0
+    for index in range(40):
+        original = np.ascontiguousarray(wide[:, 24 * index : 24 * index + 1280])
+        marked = original.copy()
+        watermark.apply(marked)
+        wall = 1500 - 24 * index + 48  # what has been in view for two frames
+        if index >= 12:
+            worst = max(worst, float((marked[:, wall:].astype(float) - original[:, wall:]).std()))
+    alone = np.full((720, 1280, 3), 120, np.uint8)
+    Watermark(PAYLOAD.to_bytes()).apply(alone)
+    assert worst < 1.25 * alone.astype(float).std()
+
+
+@pytest.mark.parametrize("height", [720, 1080, 803])
+def test_the_pattern_repeats_with_its_tile(height: int) -> None:
+    image = np.full((height, 2400, 3), 120, np.uint8)
+    Watermark(PAYLOAD.to_bytes()).apply(image)
+    period = TILE * height / 720
+    if period == round(period):
+        side = round(period)
+        assert np.array_equal(image[8:-8, 8 : 800 - 8], image[8:-8, 8 + side : 800 - 8 + side])
+    else:
+        part = image[8:328, 8:800, 1].astype(np.float32)
+        later = cv2.matchTemplate(
+            image[:328, round(period) :, 1].astype(np.float32), part, cv2.TM_CCOEFF_NORMED
+        )
+        assert later[8, 8] > 0.8
+
+
 def test_black_and_white_pictures_are_marked_without_wrapping() -> None:
     for level in (0, 255):
         marked = np.full((240, 320, 3), level, np.uint8)
