@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, QTimer
+from PySide6.QtCore import QSize, Qt, QTimer
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QSizePolicy, QToolButton, QVBoxLayout, QWidget
 
 from app.gui import theme
@@ -26,7 +26,7 @@ class Banner(QFrame):
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
 
         picture = QLabel()
-        picture.setPixmap(theme.icon(*_ICONS[level]).pixmap(20, 20))
+        picture.setPixmap(theme.icon(*_ICONS[level]).pixmap(QSize(20, 20), self.devicePixelRatioF()))
         text = QVBoxLayout()
         text.setSpacing(2)
         text.addWidget(label(message, wrap=True))
@@ -34,7 +34,7 @@ class Banner(QFrame):
             text.addWidget(label(remedy, "muted", wrap=True))
         close = QToolButton()
         close.setProperty("kind", "ghost")
-        close.setIcon(theme.icon("close", "muted"))
+        theme.set_button_icon(close, "close", "muted")
         close.setToolTip(self.tr("Dismiss"))
         close.setAccessibleName(self.tr("Dismiss this message"))
         close.clicked.connect(self.dismiss)

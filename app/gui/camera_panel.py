@@ -38,7 +38,7 @@ class CameraPanel(Card):
         refresh = QToolButton()
         refresh.setProperty("kind", "ghost")
         refresh.setProperty("role", "header")
-        refresh.setIcon(theme.icon("refresh", "muted"))
+        theme.set_button_icon(refresh, "refresh", "muted")
         refresh.setToolTip(self.tr("Look for cameras again"))
         refresh.setAccessibleName(refresh.toolTip())
         refresh.clicked.connect(self.refresh_wanted)

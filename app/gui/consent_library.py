@@ -124,7 +124,7 @@ class ConsentLibrary(QDialog):
         item.setData(0, _DIGEST, digest)
         item.setSizeHint(_PURPOSE, QSize(0, _SIDE + 8))
         if source is not None:
-            item.setIcon(0, QIcon(thumbnail(source.photo, _SIDE * 2)))
+            item.setIcon(0, QIcon(thumbnail(source.photo, _SIDE)))
         if ended:
             item.setForeground(5, theme.colour("warn"))
         return item

@@ -26,8 +26,10 @@ class ConsentPanel(Card):
 
     def set_count(self, records: int, ended: int) -> None:
         """Show how many records there are, and how many of them have ended."""
-        text = self.tr("%n face(s) on record.", "", records) if records else self.tr("No face on record yet.")
+        text = {0: self.tr("No photo is on record yet."), 1: self.tr("One photo is on record.")}.get(
+            records, self.tr("%d photos are on record.") % records
+        )
         if ended:
-            text += " " + self.tr("%n of them ended.", "", ended)
+            text += " " + self.tr("The consent to %d of them has ended.") % ended
         self.count.setText(text)
         restyle(self.count, "role", "warn" if ended else "muted")

@@ -223,7 +223,8 @@ class Preview(QWidget):
         painter.setPen(QPen(theme.colour("accent"), 3 if here else 2))
         painter.drawRoundedRect(box, 10, 10)
         if person in self._marks:
-            self._tag(painter, self._marks[person], box.toRect(), "accent")
+            below = box.toRect().translated(-14, painter.fontMetrics().height() + 24)
+            self._tag(painter, self._marks[person], below, "accent")
 
     def _paint_warning(self, painter: QPainter, rect: QRect) -> None:
         painter.setPen(QPen(theme.colour("danger"), 8))

@@ -27,6 +27,8 @@ from engine.identity.photo import SourcePhoto
 
 MOST = 5
 _SIDE = 58
+_DENSITY = 2
+"""Thumbnails have so many pixels for each of the screen's logical ones, to be sharp on dense screens."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,7 @@ class SourcePanel(Card):
         self.another = QToolButton()
         self.another.setProperty("kind", "ghost")
         self.another.setProperty("role", "header")
-        self.another.setIcon(theme.icon("plus", "muted"))
+        theme.set_button_icon(self.another, "plus", "muted")
         self.another.setToolTip(
             self.tr("Another face: to change over to, or for a second person before the camera")
         )
@@ -107,7 +109,7 @@ class SourcePanel(Card):
         self.add.setToolTip(self.tr("One to five photos of the same person; or drop them here"))
         self.add.clicked.connect(self._browse)
         self.remove = QToolButton()
-        self.remove.setIcon(theme.icon("trash", "muted"))
+        theme.set_button_icon(self.remove, "trash", "muted")
         self.remove.setToolTip(self.tr("Remove the selected photo"))
         self.remove.setAccessibleName(self.remove.toolTip())
         self.remove.clicked.connect(lambda: self.removed.emit(self.list.currentRow()))
@@ -122,7 +124,7 @@ class SourcePanel(Card):
         self._sources = tuple(sources)
         self.list.clear()
         for source in self._sources:
-            picture = thumbnail(source.photo, _SIDE * 2)
+            picture = thumbnail(source.photo, _SIDE)
             icon = QIcon(picture)
             icon.addPixmap(picture, QIcon.Mode.Selected)  # Qt would tint it
             item = QListWidgetItem(icon, "")
@@ -206,7 +208,8 @@ class SourcePanel(Card):
 
 
 def thumbnail(photo: SourcePhoto, side: int) -> QPixmap:
-    """The face of a photo, square, with rounded corners."""
+    """The face of a photo, square, with rounded corners; `side` in the screen's logical pixels."""
+    side *= _DENSITY
     x0, y0, x1, y1 = photo.face.box
     half = max(x1 - x0, y1 - y0) * 0.78
     middle_x, middle_y = (x0 + x1) / 2, (y0 + y1) / 2 - half * 0.12
@@ -226,4 +229,5 @@ def thumbnail(photo: SourcePhoto, side: int) -> QPixmap:
     painter.setClipPath(path)
     painter.drawImage(0, 0, scaled)
     painter.end()
+    made.setDevicePixelRatio(_DENSITY)
     return made

@@ -86,10 +86,11 @@ class SwapPanel(Card):
         """
         self.who.setCurrentIndex(self.who.findData(who))
         self._whom.setVisible(who is Who.CHOSEN)
+        swapped = self.tr("One person is") if chosen == 1 else self.tr("%d people are") % chosen
         self._whom.setText(
             self.tr("Click a face in the picture. Until then everybody is swapped.")
             if choosing
-            else self.tr("%n person(s) swapped. Everybody else is shown as they are.", "", chosen)
+            else self.tr("%s swapped. Everybody else is shown as they are.") % swapped
         )
         restyle(self._whom, "role", "muted" if choosing else "warn")
 

@@ -58,7 +58,7 @@ def labelled(text: str, widget: QWidget) -> QHBoxLayout:
 def let_shrink(box: QComboBox) -> None:
     """A long entry must not make the sidebar wider than it is."""
     box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
-    box.setMinimumContentsLength(4)
+    box.setMinimumContentsLength(1)
 
 
 def restyle(widget: QWidget, name: str, value: object) -> None:

@@ -173,5 +173,5 @@ class TestWithPhotos:
         qtbot.wait(60)
         panel = consents._panel
         consents.refresh()
-        qtbot.waitUntil(lambda: "2 face" in panel.count.text(), timeout=LONG_MS)
-        assert "1 of them ended" in panel.count.text()
+        qtbot.waitUntil(lambda: "2 photos" in panel.count.text(), timeout=LONG_MS)
+        assert "to 1 of them has ended" in panel.count.text()
