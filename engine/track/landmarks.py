@@ -13,6 +13,7 @@ from typing import Any
 
 import cv2
 import numpy as np
+from numpy.typing import NDArray
 
 import models
 from engine.runtime.session import open_session
@@ -106,7 +107,7 @@ class Landmarker:
 
     Args:
         fast: the 468-point model, half the cost: no refined lips and eyes, and the irises are put
-            in the middle of the eyes (no gaze). May be changed at any time.
+            where the eyes are darkest. May be changed at any time.
         threads: of ONNX Runtime; one is the fastest for this network.
 
     Raises:
@@ -139,11 +140,12 @@ class Landmarker:
         Returns:
             float32 (478, 3) in frame pixels, and 0..1.
         """
-        tensor = cv2.dnn.blobFromImage(cut(image, region, _SIDE), 1 / 255, swapRB=True)
+        crop = cut(image, region, _SIDE)
+        tensor = cv2.dnn.blobFromImage(crop, 1 / 255, swapRB=True)
         raw, logit = self._session().run(None, {"input_1": tensor})
         points = raw.reshape(-1, 3)
         if self.fast:
-            points = np.concatenate([points, _irises(points)])
+            points = np.concatenate([points, _irises(points, crop)])
         # The network counts from the crop's edge, frames from pixel centres.
         matrix = region.matrix(_SIDE).astype(np.float32)
         landmarks = np.empty((len(points), 3), np.float32)
@@ -154,17 +156,47 @@ class Landmarker:
 
 _IRIS_RADIUS = 0.21
 """Radius of the iris over the width of the eye, measured on the 478-point model."""
+_WITHIN = 0.8
+"""Part of the eye, from its middle, in which the iris is looked for: lashes and corners are dark, too."""
+_DARK = 6
+"""Power of the darkness: with it the pupil outweighs the rest. Mean error against the 478-point model on
+nine clips .04 of the eye's width, .08 for the middle of the eye; where the eyes look aside .02 and .19."""
 
 
-def _irises(points: Points) -> Points:
-    """(10, 3): irises in the middle of the open eyes, in the order of the 478-point model."""
+def _irises(points: Points, crop: Image) -> Points:
+    """(10, 3): irises where the eyes are darkest, in the order of the 478-point model.
+
+    Args:
+        points: (468, 3), pixels of `crop` counted from its edge.
+        crop: uint8, BGR.
+    """
+    grey = np.asarray(cv2.cvtColor(crop, cv2.COLOR_BGR2GRAY), np.uint8)
     found = []
     for ring in (RIGHT_EYE, LEFT_EYE):
         eye = points[ring]
         centre = eye.mean(0)
+        inner = centre[:2] + np.float32(_WITHIN) * (eye[:, :2] - centre[:2])
+        centre[:2] = _darkest(grey, inner - np.float32(0.5), centre[:2] - np.float32(0.5)) + np.float32(0.5)
         # towards the picture's right
         along = (eye[8] - eye[0]) * np.float32(_IRIS_RADIUS * (1 if ring is RIGHT_EYE else -1))
         along[2] = 0
         up = np.array([along[1], -along[0], 0], np.float32)
         found += [centre, centre + along, centre + up, centre - along, centre - up]
     return np.array(found, np.float32)
+
+
+def _darkest(grey: NDArray[np.uint8], outline: Points, otherwise: Points) -> Points:
+    """Where the darkness within an outline (n, 2) has its middle; pixels, centres at integers."""
+    hole = np.zeros_like(grey)
+    cv2.fillPoly(hole, [np.rint(outline * 16).astype(np.int32)], 255, cv2.LINE_AA, 4)
+    x, y, width, height = cv2.boundingRect(hole)
+    part = slice(y, y + height), slice(x, x + width)
+    if not width or not height:
+        return otherwise
+    low, high = cv2.minMaxLoc(grey[part], hole[part])[:2]
+    darkness = np.clip((high - grey[part].astype(np.float32)) / (high - low + 1), 0, 1) ** _DARK
+    moments = cv2.moments(darkness * hole[part])
+    if not moments["m00"]:
+        return otherwise
+    middle = (moments["m10"] / moments["m00"] + x, moments["m01"] / moments["m00"] + y)
+    return np.array(middle, np.float32)

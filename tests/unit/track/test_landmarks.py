@@ -12,10 +12,12 @@ from engine.track.detector import Detector
 from engine.track.landmarks import (
     Landmarker,
     Region,
+    _irises,
     cut,
     region_from_detection,
     region_from_landmarks,
 )
+from engine.track.topology import LEFT_EYE, RIGHT_EYE
 from engine.types import Image
 
 
@@ -52,6 +54,22 @@ def test_the_fast_model_agrees_and_has_irises(
     width = np.ptp(full[:468, 0])
     assert np.hypot(*(fast - full)[:468, :2].T).mean() / width < 0.02
     assert np.hypot(*(fast - full)[468:, :2].T).max() / width < 0.03
+
+
+@pytest.mark.parametrize("aside", [-0.2, 0.0, 0.25])
+def test_the_fast_model_s_irises_are_where_the_eyes_are_darkest(aside: float) -> None:
+    eye = np.stack([30 + 13 * np.cos(np.linspace(np.pi, 3 * np.pi, 17)[:-1]),
+                    40 + 6 * np.sin(np.linspace(np.pi, 3 * np.pi, 17)[:-1])], 1)  # fmt: skip
+    points = np.zeros((468, 3), np.float32)
+    points[RIGHT_EYE, :2] = eye
+    points[LEFT_EYE, :2] = eye + np.array([60, 0])
+    crop = np.full((192, 192, 3), 120, np.uint8)  # darker than the white of the eye
+    for ring in (RIGHT_EYE, LEFT_EYE):
+        cv2.fillPoly(crop, [points[ring, :2].round().astype(np.int32)], (210, 215, 220))
+        middle = points[ring, :2].mean(0) - 0.5 + (26 * aside, 0)
+        cv2.circle(crop, np.rint(middle * 16).astype(int).tolist(), 5 * 16, (50, 60, 70), -1, cv2.LINE_AA, 4)
+    for iris, x in zip(_irises(points, crop)[[0, 5]], (30, 90), strict=True):
+        assert iris[:2] == pytest.approx((x + 26 * aside, 40), abs=0.8)
 
 
 def test_a_measurement_is_not_overwritten_by_the_next(astronaut: Image, landmarker: Landmarker) -> None:
