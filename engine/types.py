@@ -11,6 +11,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,7 +63,7 @@ class Detection:
     score: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Face:
     """A tracked face in one frame.
 
@@ -79,7 +80,7 @@ class Face:
     score: float
     carried: int = 0
 
-    @property
+    @cached_property
     def box(self) -> tuple[float, float, float, float]:
         """x0, y0, x1, y1 of the 468 surface landmarks, frame pixels."""
         lo, hi = self.landmarks[:468, :2].min(0), self.landmarks[:468, :2].max(0)

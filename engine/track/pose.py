@@ -48,9 +48,10 @@ def fit(landmarks: Points) -> tuple[float, Floats, Floats]:
     points = landmarks[RIGID].astype(np.float64)
     mean = _WEIGHTS @ points
     u, s, vt = np.linalg.svd((_WEIGHTS[:, None] * (points - mean)).T @ _MODEL)
-    s[2] *= np.sign(np.linalg.det(u @ vt))
-    u[:, 2] *= np.sign(np.linalg.det(u @ vt))
     rotation = u @ vt
+    if np.linalg.det(rotation) < 0:  # a mirror image fits best: the nearest rotation instead
+        s[2] = -s[2]
+        rotation -= 2 * np.outer(u[:, 2], vt[2])
     scale = float(s.sum() / _MODEL_VARIANCE)
     return scale, rotation, mean - scale * rotation @ _MODEL_MEAN
 

@@ -62,7 +62,8 @@ class Track:
         self.lost = False
         self.age = 0
         self._velocity = np.zeros(2, np.float32)
-        self._raw, self._time = measured[0], time
+        self._time = time
+        self._place(measured[0])
         self.measured(*measured, time)
 
     @property
@@ -79,7 +80,7 @@ class Track:
     @property
     def width(self) -> float:
         """Of the face, pixels."""
-        return float(np.ptp(self._raw[:SURFACE, 0]))
+        return self._width
 
     @property
     def eyes(self) -> Points:
@@ -140,12 +141,19 @@ class Track:
         self._move(landmarks, time)
 
     def _move(self, landmarks: Points, time: float) -> None:
-        step = time - self._time
+        step, before = time - self._time, self._middle
+        self._time = time
+        self._place(landmarks)
         if step > 0:
-            moved = landmarks[:SURFACE, :2].mean(0) - self._raw[:SURFACE, :2].mean(0)
-            self._velocity = (moved / np.float32(step)).astype(np.float32)
-        self._raw, self._time = landmarks, time
+            self._velocity = (self._middle - before) / np.float32(step)
         self._smooth = self._filter(landmarks, self.width, time) if self._filter else landmarks
+
+    def _place(self, landmarks: Points) -> None:
+        """Keep landmarks, and what is often asked of them."""
+        surface = landmarks[:SURFACE, :2]
+        self._raw, self._middle = landmarks, surface.mean(0)
+        self._width, height = (float(side) for side in np.ptp(surface, axis=0))
+        self._size = max(self._width, height)
 
     def _next_region(self, step: Points) -> Region:
         """Where to look: the face's constant velocity, or the last region if hardly anything changed."""
@@ -157,7 +165,7 @@ class Track:
 
     def _plausible(self, landmarks: Points, score: float, step: Points) -> bool:
         """Whether these may be the landmarks of the same face one frame later."""
-        growth = size(landmarks) / size(self._raw)
+        growth = size(landmarks) / self._size
         return (
             score >= MIN_SCORE
             and 1 / _MAX_GROWTH < growth < _MAX_GROWTH
@@ -169,8 +177,8 @@ class Track:
         return score < _DOUBTFUL_SCORE or self._jump(landmarks, step) > _DOUBTFUL_JUMP
 
     def _jump(self, landmarks: Points, step: Points) -> float:
-        gap = landmarks[:SURFACE, :2].mean(0) - self._raw[:SURFACE, :2].mean(0) - step
-        return float(np.hypot(*gap)) / size(self._raw)
+        gap = landmarks[:SURFACE, :2].mean(0) - self._middle - step
+        return float(np.hypot(*gap)) / self._size
 
 
 def _mouth(landmarks: Points) -> float:

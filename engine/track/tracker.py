@@ -219,6 +219,8 @@ class Tracker:
 
     def _drop_duplicates(self) -> None:
         """Of two tracks on one face the older measured one stays."""
+        if len(self._tracks) < 2:
+            return
         kept: list[Track] = []
         for track in sorted(self._tracks, key=lambda track: (track.carried, -track.age)):
             boxes = np.array([other.box for other in kept], np.float32).reshape(-1, 4)

@@ -176,7 +176,7 @@ def _evenly_tinted(colour: NDArray[np.float32]) -> NDArray[np.float32]:
     skin = part.core > 0
     strength = TINT_EVENED * (1 - part.lips) * part.face
     gain = np.exp((np.median(tint[skin], axis=0) - tint) * strength[..., None]).astype(np.float32)
-    return (colour + 6) * stretched(gain, SIZE, SIZE) - 6
+    return np.asarray((colour + 6) * stretched(gain, SIZE, SIZE) - 6, np.float32)
 
 
 def _filled(colour: NDArray[np.float32], allowed: Plane) -> NDArray[np.float32]:

@@ -8,16 +8,16 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.swap.mesh.grid import Grid, Window
-from engine.swap.mesh.identity import TEXELS, MeshIdentity, level_for
+from engine.swap.mesh.grid import Grid
+from engine.swap.mesh.identity import TEXELS, MeshIdentity
 from engine.swap.mesh.openings import open_up
-from engine.swap.mesh.pixels import blurred, look_up
-from engine.swap.mesh.raster import cover, interpolate
+from engine.swap.mesh.pixels import look_up
+from engine.swap.mesh.raster import cover
 from engine.swap.mesh.regions import Plane, atlas_points
-from engine.swap.mesh.sharpness import SharpnessMatch
-from engine.swap.mesh.topology import OUTER_RING, VERTICES, topology
+from engine.swap.mesh.sharpness import SharpnessMatch, Textures, middle
+from engine.swap.mesh.topology import topology
 from engine.swap.mesh.unwrap import SIZE
-from engine.types import Image, Patch, Points
+from engine.types import Image, Mask, Patch, Points
 
 LEAST_OPACITY = 0.003
 LEAST_BEND = 0.05
@@ -31,7 +31,7 @@ class Geometry:
     Attributes:
         before, after: float32 (542, 2), where every vertex is, and where it goes.
         visible: float32 (542,), how far the skin may be shown there.
-        facing: float32 (468,), of the surface before.
+        facing: float32 (468,), how much the surface faces the camera, before as after.
         depth: float32 (468,), of the surface after, smaller is nearer.
         width: of the face before.
     """
@@ -51,15 +51,15 @@ class _Drawn:
     Attributes:
         place: float32 (h, w, 2), atlas pixels.
         bend: float32 (h, w, 2), from a place after to where it was before, pixels.
+        covered: uint8 (h, w), 255 on the face and its rings.
         opacity: float32 (h, w), of the source's skin, eyes and mouth included.
-        reach: float32 (h, w), 1 on and near the face, falling to 0 at the outer ring.
-        open: float32 (h, w), 1 where an eye or the mouth lies open to the camera.
+        open: float32 (h, w), 1 on eyes, mouth and their rims, where nothing else hides them.
     """
 
     place: NDArray[np.float32]
     bend: NDArray[np.float32]
+    covered: Mask
     opacity: Plane
-    reach: Plane
     open: Plane
 
 
@@ -67,12 +67,11 @@ class Composer:
     """Draws one face's patches; remembers how sharp its picture is."""
 
     def __init__(self, identity: MeshIdentity, *, source_eyes: bool) -> None:
-        self._identity = identity
+        self._alpha = identity.alpha
+        self._textures = Textures(identity)
         self._source_eyes = source_eyes
         self._sharpness = SharpnessMatch()
-        reach = np.ones((VERTICES, 1), np.float32)
-        reach[OUTER_RING] = 0
-        self._fixed = np.concatenate([atlas_points(SIZE), reach], 1)
+        self._places = atlas_points(SIZE)
 
     def patch(self, image: Image, grid: Grid, geometry: Geometry, gain: NDArray[np.float32]) -> Patch | None:
         """The patch, or None if nothing of it lies in the frame.
@@ -95,29 +94,20 @@ class Composer:
             bend = np.asarray(cv2.blur(drawn.bend, (5, 5)), np.float32)
             out = look_up(image, grid.enlarge(grid.pixels() + bend, window))
             # At the outer ring the bend is nothing: the patch's border needs no feather.
-            covered = (drawn.reach > 0.02).astype(np.float32)
+            covered = drawn.covered
         else:
             out = image[window[1] : window[3], window[0] : window[2]].copy()
-            covered = (cv2.dilate(drawn.opacity, np.ones((3, 3), np.uint8)) > LEAST_OPACITY).astype(
-                np.float32
-            )
-        mask = ((grid.enlarge(covered, window) > 0.5) * np.uint8(255)).astype(np.uint8)
+            covered = np.where(_grown(drawn.opacity) > LEAST_OPACITY, np.uint8(255), np.uint8(0))
+        mask = np.asarray(cv2.inRange(grid.enlarge(covered, window), 128, 255), np.uint8)
 
-        rows_in = slice(int(max(rows[0] - 1, 0)), int(min(rows[-1] + 2, grid.height)))
-        columns_in = slice(int(max(columns[0] - 1, 0)), int(min(columns[-1] + 2, grid.width)))
-        inner = grid.part(rows_in, columns_in)
-        part = inner.window(frame)
+        inner = slice(max(rows[0] - 1, 0), rows[-1] + 2), slice(max(columns[0] - 1, 0), columns[-1] + 2)
+        part = grid.part(*inner).window(frame)
         if part[0] < part[2] and part[1] < part[3]:
             view = out[part[1] - window[1] : part[3] - window[1], part[0] - window[0] : part[2] - window[0]]
-            skin = self._skin(inner, drawn.place[rows_in, columns_in], gain, part, geometry.width)
-            sigma = self._sharpness.blur(view, skin)
-            if sigma:
-                skin = blurred(skin, sigma)
-            opacity = np.ascontiguousarray(inner.enlarge(drawn.opacity[rows_in, columns_in], part))
+            made = self._laid_over(view, drawn, gain, grid, inner, geometry.width)
             open_up(
                 view,
-                skin,
-                opacity,
+                made,
                 window=part,
                 grid=grid,
                 open_cells=drawn.open,
@@ -125,42 +115,60 @@ class Composer:
                 width=geometry.width,
                 source_eyes=self._source_eyes,
             )
-            view[:] = cv2.blendLinear(np.ascontiguousarray(view), skin, 1 - opacity, opacity)
+            view[:] = made
         return Patch.at(out, mask, window[0], window[1])
 
     def _draw(self, grid: Grid, geometry: Geometry) -> _Drawn:
         mesh = topology()
         cells = grid.cells(geometry.after)
-        ids = cover(cells, mesh.triangles, _order(cells, geometry.depth), (grid.width, grid.height))
-        values = np.concatenate(
-            [self._fixed, geometry.before - geometry.after, geometry.visible[:, None]], axis=1
-        )
-        planes = interpolate(ids, cells, mesh.triangles, values)
+        order = _order(cells, geometry.depth)
+        drawn = cover(cells, np.take(mesh.triangles, order, axis=0), (grid.width, grid.height))
+        bend = geometry.before - geometry.after
+        planes = drawn.draw(np.concatenate([self._places, bend, geometry.visible[:, None]], 1))
         place = np.ascontiguousarray(planes[..., :2])
-        on_face = (ids >= 0) & (ids < mesh.rings.start)
-        opacity = look_up(self._identity.alpha, place) * planes[..., 5] * on_face
-        filled = ((ids >= mesh.fills.start) & (ids < mesh.fills.stop)).astype(np.float32)
+        on_rings = len(mesh.triangles) - mesh.rings.start
+        opacity = look_up(self._alpha, place) * planes[..., 4] * (drawn.which >= on_rings)
+        opening = np.take(mesh.openings[order], drawn.which) & (drawn.which >= 0)
         return _Drawn(
             place=place,
-            bend=np.ascontiguousarray(planes[..., 3:5]),
+            bend=np.ascontiguousarray(planes[..., 2:4]),
+            covered=(drawn.which >= 0) * np.uint8(255),
             opacity=np.asarray(cv2.GaussianBlur(opacity, (3, 3), 0), np.float32),
-            reach=planes[..., 2],
-            open=np.asarray(cv2.dilate(filled, np.ones((3, 3), np.uint8)), np.float32),
+            open=_grown(opening.astype(np.float32)),
         )
 
-    def _skin(
+    def _laid_over(
         self,
-        grid: Grid,
-        place: NDArray[np.float32],
+        view: Image,
+        drawn: _Drawn,
         gain: NDArray[np.float32],
-        window: Window,
+        grid: Grid,
+        cells: tuple[slice, slice],
         width: float,
     ) -> Image:
-        """The source's skin in the target's light, uint8, for the pixels of `window`."""
-        texture = self._identity.textures[level_for(self._identity, width)]
-        skin = look_up(texture, grid.enlarge(_rescaled(place, texture.shape[0]), window))
-        light = np.ascontiguousarray(grid.enlarge(look_up(gain, _rescaled(place, TEXELS)), window))
-        return np.asarray(cv2.multiply(skin, light, dtype=cv2.CV_8U), np.uint8)
+        """The source's skin in the target's light over `view`, the pixels of the grid's `cells`."""
+        inner = grid.part(*cells)
+        x0, y0 = max(inner.x, 0), max(inner.y, 0)
+        window = (x0, y0, x0 + view.shape[1], y0 + view.shape[0])
+        at, opacity = drawn.place[cells], drawn.opacity[cells][..., None]
+        light = inner.enlarge(look_up(gain, _rescaled(at, TEXELS)) * opacity, window)
+        rest = inner.enlarge(np.repeat(1 - opacity, 3, axis=2), window)
+        sharp = self._textures.sharp(width)
+        place = inner.enlarge(_rescaled(at, sharp.shape[0]), window)
+        centre = middle(view.shape)
+        sigma = self._sharpness.blur(view[centre], _lit(sharp, place[centre], light[centre]))
+        skin = _lit(self._textures.softened(width, sigma), place, light)
+        return np.asarray(cv2.add(skin, cv2.multiply(view, rest, dtype=cv2.CV_8U)), np.uint8)
+
+
+def _lit(texture: Image, place: NDArray[np.float32], light: NDArray[np.float32]) -> Image:
+    """The texture read at `place` (h, w, 2) times `light` (h, w, 3)."""
+    return np.asarray(cv2.multiply(look_up(texture, place), light, dtype=cv2.CV_8U), np.uint8)
+
+
+def _grown(plane: Plane) -> Plane:
+    """One cell larger all round."""
+    return np.asarray(cv2.dilate(plane, np.ones((3, 3), np.uint8)), np.float32)
 
 
 def _rescaled(place: NDArray[np.float32], size: int) -> NDArray[np.float32]:
@@ -173,10 +181,10 @@ def _order(cells: NDArray[np.float32], depth: NDArray[np.float32]) -> NDArray[np
     """Drawing order: rings, then eyes and mouth, then the skin that faces the camera, far to near."""
     mesh = topology()
     skin = mesh.triangles[: mesh.surface]
-    a, b, c = (cells[skin[:, i]] for i in range(3))
+    a, b, c = np.take(cells, skin.T, axis=0)
     ab, ac = b - a, c - a
     visible = np.flatnonzero(ab[:, 0] * ac[:, 1] - ab[:, 1] * ac[:, 0] > 0)
-    far_first = visible[np.argsort(-depth[skin[visible]].sum(1), kind="stable")]
+    far_first = visible[np.argsort(-np.take(depth, np.take(skin, visible, axis=0)).sum(1), kind="stable")]
     below = np.concatenate(
         [np.arange(mesh.rings.start, mesh.rings.stop), np.arange(mesh.fills.start, mesh.fills.stop)]
     )

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import cv2
 import numpy as np
-from numpy.typing import NDArray
 
-from engine.swap.mesh.pixels import blurred
+from engine.swap.mesh.pixels import widely_blurred
 from engine.swap.mesh.shape import smoothstep
 from engine.swap.mesh.topology import IRIS_LEFT, IRIS_RIGHT, LEFT_EYE, RIGHT_EYE
 from engine.types import Image, Points
@@ -19,6 +19,7 @@ ASIDE = (0.08, 0.18)
 less from the source: its photo, looking ahead, has not the white that shows then."""
 ASIDE_SHARE = 0.3
 """What is left of it beyond."""
+_RINGS = np.stack([RIGHT_EYE, LEFT_EYE])
 
 
 def source_share(points: Points) -> float:
@@ -27,23 +28,22 @@ def source_share(points: Points) -> float:
     Args:
         points: (542, 2), the mesh's vertices, pixels.
     """
-    aside = 0.0
-    for ring, iris in ((RIGHT_EYE, IRIS_RIGHT), (LEFT_EYE, IRIS_LEFT)):
-        outline = points[ring]
-        width = float(np.linalg.norm(outline[0] - outline[8])) + 1e-3
-        aside = max(aside, float(np.linalg.norm(points[iris] - outline.mean(0))) / width)
-    return 1 - (1 - ASIDE_SHARE) * float(smoothstep(np.array(aside), *ASIDE))
+    outlines, irises = points[_RINGS], points[[IRIS_RIGHT, IRIS_LEFT]]
+    widths = np.hypot(*(outlines[:, 0] - outlines[:, 8]).T) + 1e-3
+    aside = np.hypot(*(irises - outlines.mean(1)).T) / widths
+    return 1 - (1 - ASIDE_SHARE) * float(smoothstep(aside.max(), *ASIDE))
 
 
-def toned(source: Image, target: Image, width: float) -> NDArray[np.float32]:
-    """The target's eye with the source's tone, float32 (h, w, 3).
+def toned(source: Image, target: Image, width: float, share: float = 1.0) -> Image:
+    """The target's eye with the source's tone, uint8 (h, w, 3), BGR.
 
     The source's iris was drawn where the target looks, so that the two bands show one gaze.
 
     Args:
         source, target: the same pixels, uint8 (h, w, 3), BGR.
         width: of the face, pixels.
+        share: 0..1, how far the tone is the source's.
     """
-    sigma = DETAIL * width
-    own, seen = source.astype(np.float32), target.astype(np.float32)
-    return np.asarray(np.clip(blurred(own, sigma) + seen - blurred(seen, sigma), 0, 255), np.float32)
+    difference = np.asarray(cv2.subtract(source, target, dtype=cv2.CV_32F), np.float32)
+    tone = widely_blurred(difference, DETAIL * width) * np.float32(share)
+    return np.asarray(cv2.add(target, tone, dtype=cv2.CV_8U), np.uint8)

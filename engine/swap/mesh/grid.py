@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.swap.mesh.pixels import stretched
+from engine.swap.mesh.pixels import PixelT, stretched
 
 CELLS = 128
 """Most cells along the longer side. The maps are smooth: enlarging them is off by 0.45 grey levels on
@@ -73,7 +73,7 @@ class Grid:
             min(self.y + self.height * self.cell, frame[1]),
         )
 
-    def enlarge(self, values: NDArray[np.float32], window: Window) -> NDArray[np.float32]:
+    def enlarge(self, values: NDArray[PixelT], window: Window) -> NDArray[PixelT]:
         """Cell values (height, width[, C]) for every pixel of `window`, linear in between."""
         x0, y0, x1, y1 = window
         if self.cell > 1:

@@ -6,11 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.swap.mesh.identity import TEXELS, MeshIdentity
-from engine.swap.mesh.pixels import BGR_TO_LUMINANCE, blurred, shrunk, stretched
+from engine.swap.mesh.pixels import luminance, shrunk, stretched, widely_blurred
 from engine.swap.mesh.regions import FACE_WIDTH, Plane
 from engine.swap.mesh.sample import Sample, bare_skin
 from engine.swap.mesh.shape import smoothstep
 
+GRID = TEXELS // 2
+"""Side of the atlas in which light is compared, texels: it is smooth."""
 LUMINANCE_SIGMA = 0.18
 """Blur of the luminance ratio in face widths: wide, or the target's features shine through."""
 CHROMA_SIGMA = 0.07
@@ -22,6 +24,11 @@ SURPRISE = 0.25
 """Deviation from the expected luminance (natural logarithm) that halves a texel's say in the gain."""
 GAIN_RANGE = (0.2, 3.0)
 CHROMA_RANGE = (0.55, 1.8)
+LEAST = 1e-4
+"""Say of a texel that shows no skin."""
+BLUISH = (-0.1, 0.15)
+"""Blue less red of the light's tint, from which on hair keeps its own."""
+RELIEF_RANGE = (-0.9, 0.6)
 CONTRAST_RANGE, CONTRAST_SHARE, CONTRAST_SMOOTHING = (0.4, 2.0), 0.25, 0.05
 """The target's contrast over the source's, how much of it is taken over, and how fast."""
 
@@ -35,9 +42,14 @@ class Illumination:
     """
 
     def __init__(self, identity: MeshIdentity) -> None:
-        self._tone = identity.tone
-        self._skin = identity.skin * bare_skin()
-        self._own_tint = identity.own_tint[..., None]
+        skin = identity.skin * bare_skin()
+        self._tone, self._skin = shrunk(identity.tone, GRID, GRID), shrunk(skin, GRID, GRID)
+        self._luma = luminance(self._tone)
+        self._own_tint = shrunk(identity.own_tint, GRID, GRID)[..., None]
+        shown = np.dstack([identity.tone * (skin + LEAST)[..., None], skin + LEAST])
+        broad = _over_face(shown, LUMINANCE_SIGMA)
+        relief = _relief(luminance(identity.tone), broad[..., :3], broad[..., 3:])
+        self._own_relief = np.clip(relief, *RELIEF_RANGE) * (1 - identity.own_tint)
         self._gain: NDArray[np.float32] | None = None
         self._exponent = 1.0
 
@@ -47,76 +59,83 @@ class Illumination:
 
     def update(self, sample: Sample) -> NDArray[np.float32]:
         """The gain for this frame, float32 (TEXELS, TEXELS, 3)."""
-        weight = self._skin * sample.seen + 1e-4
-        weight = self._trusted(sample, weight)
-        broad = self._ratio(sample.colour, weight, LUMINANCE_SIGMA)[0]
-        fine, confidence = self._ratio(sample.colour, weight, CHROMA_SIGMA)
-        luminance = (broad @ BGR_TO_LUMINANCE)[..., None]
-        chroma = broad / luminance
-        fine_chroma = fine / (fine @ BGR_TO_LUMINANCE)[..., None]
-        chroma += (fine_chroma - chroma) * confidence[..., None]
-        chroma = np.clip(chroma, *CHROMA_RANGE)
-        # Dark hair under a bright gain would turn grey, under a bluish one purple; warm light suits it.
-        bluish = smoothstep(np.log(chroma[..., :1] / chroma[..., 2:]), -0.1, 0.15)
-        chroma = chroma ** (1 - self._own_tint * (0.15 + 0.65 * bluish))
-        luminance = luminance ** (1 - 0.45 * self._own_tint * (luminance > 1))
-        gain = np.clip(luminance * chroma, *GAIN_RANGE) * self._contrast(sample, weight)[..., None]
-        gain = gain.astype(np.float32)
-        if self._gain is None:
-            self._gain = gain
-        else:
+        colour = shrunk(sample.colour, GRID, GRID)
+        luma = luminance(colour)
+        weight = self._trusted(luma, self._skin * shrunk(sample.seen, GRID, GRID) + LEAST)
+        shade = weight[..., None]
+        skins = np.concatenate([colour * shade, self._tone * shade, shade], 2)
+        broad, fine = (_over_face(skins, sigma) for sigma in (LUMINANCE_SIGMA, CHROMA_SIGMA))
+        contrast = self._contrast(luma, weight, broad)
+        gain = _compared(broad, fine)
+        if self._gain is not None:
             difference = np.abs(gain - self._gain).mean(2) / self._gain.mean(2)
             moved = float((difference * weight).sum() / weight.sum())
             pace = SLOWEST + (FASTEST - SLOWEST) * min(max((moved - REST) / (CHANGE - REST), 0.0), 1.0)
-            self._gain = self._gain + np.float32(pace) * (gain - self._gain)
-        return self._gain
+            gain = self._gain + np.float32(pace) * (gain - self._gain)
+        self._gain = gain
+        return stretched(self._tinted(gain), TEXELS, TEXELS) * contrast[..., None]
 
-    def _trusted(self, sample: Sample, weight: Plane) -> Plane:
+    def _tinted(self, gain: NDArray[np.float32]) -> NDArray[np.float32]:
+        """`gain` without what does not suit hair and lips: dark hair under a bright one would turn grey,
+        under a bluish one purple; warm light suits it."""
+        light = luminance(gain)[..., None]
+        chroma = gain / light
+        bluish = smoothstep(chroma[..., :1] - chroma[..., 2:], *BLUISH)
+        chroma += (1 - chroma) * self._own_tint * (0.15 + 0.65 * bluish)
+        light -= 0.45 * self._own_tint * np.maximum(light - 1, 0)
+        return np.asarray(light * chroma, np.float32)
+
+    def _trusted(self, luma: Plane, weight: Plane) -> Plane:
         """`weight`, less where the target is no bare skin: rims and their shadows, hair, a hand."""
-        target, source = sample.colour @ BGR_TO_LUMINANCE, self._tone @ BGR_TO_LUMINANCE
-        sigma = LUMINANCE_SIGMA * FACE_WIDTH * TEXELS
-        broad = _gaussian(np.dstack([target * weight, source * weight]), sigma)
-        expected = source * (broad[..., 0] + 1e-4) / (broad[..., 1] + 1e-4)
-        surprise = np.log((target + 6) / (expected + 6)) / SURPRISE
+        broad = _over_face(np.dstack([luma * weight, self._luma * weight]), LUMINANCE_SIGMA)
+        expected = self._luma * (broad[..., 0] + 1e-4) / (broad[..., 1] + 1e-4)
+        surprise = np.log((luma + 6) / (expected + 6)) / SURPRISE
         return np.asarray(weight / (1 + surprise * surprise), np.float32)
 
-    def _contrast(self, sample: Sample, weight: Plane) -> Plane:
-        """The factor that brings the source's relief to about the contrast that the target's has.
+    def _contrast(self, luma: Plane, weight: Plane, broad: NDArray[np.float32]) -> Plane:
+        """The factor (TEXELS, TEXELS) that brings the source's relief to about the target's contrast.
 
         Dark skin in hard light has far more of it than pale skin in soft light; without this, dark
         targets look flat and pale ones blotched.
         """
-        target = _relief(sample.colour @ BGR_TO_LUMINANCE, weight)
-        source = _relief(self._tone @ BGR_TO_LUMINANCE, weight)
-        of_target = float(np.sqrt((weight * target * target).sum() / weight.sum()))
-        of_source = float(np.sqrt((weight * source * source).sum() / weight.sum()))
-        exponent = float(np.clip((of_target + 0.01) / (of_source + 0.01), *CONTRAST_RANGE)) ** CONTRAST_SHARE
+        target = _deviation(_relief(luma, broad[..., :3], broad[..., 6:]), weight)
+        source = _deviation(_relief(self._luma, broad[..., 3:6], broad[..., 6:]), weight)
+        exponent = float(np.clip((target + 0.01) / (source + 0.01), *CONTRAST_RANGE)) ** CONTRAST_SHARE
         self._exponent += (exponent - self._exponent) * (1 if self._gain is None else CONTRAST_SMOOTHING)
-        calm = 1 - self._own_tint[..., 0]
-        return np.asarray(np.exp(np.clip(source, -0.9, 0.6) * (self._exponent - 1) * calm), np.float32)
-
-    def _ratio(
-        self, target: NDArray[np.float32], weight: Plane, sigma: float
-    ) -> tuple[NDArray[np.float32], Plane]:
-        """Blurred target over blurred source, and how much skin stood behind it."""
-        stack = np.dstack([target * weight[..., None], self._tone * weight[..., None], weight])
-        blurred = _gaussian(stack, sigma * FACE_WIDTH * TEXELS)
-        mass = blurred[..., 6]
-        floor = 3 * mass[..., None]
-        ratio = (blurred[..., :3] + floor) / (blurred[..., 3:6] + floor)
-        return ratio, np.clip(mass / 0.25, 0, 1)
+        return np.asarray(np.exp(self._own_relief * np.float32(self._exponent - 1)), np.float32)
 
 
-def _relief(luminance: Plane, weight: Plane) -> Plane:
-    """Logarithm of the luminance over its broad mean."""
-    both = _gaussian(np.dstack([luminance * weight, weight]), LUMINANCE_SIGMA * FACE_WIDTH * TEXELS)
-    return np.asarray(np.log((luminance + 4) / (both[..., 0] / (both[..., 1] + 1e-5) + 4)), np.float32)
+def _compared(broad: NDArray[np.float32], fine: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The light on the target over that on the source, (GRID, GRID, 3): its brightness broadly, its
+    tint finely where enough skin stands behind it.
+
+    Args:
+        broad, fine: (GRID, GRID, 7), blurred: target, source, both weighted by skin, and its weight.
+    """
+    light = luminance(_ratio(broad))[..., None]
+    chroma = _ratio(broad) / light
+    close = _ratio(fine)
+    confidence = np.minimum(fine[..., 6:] / 0.25, 1)
+    chroma += (close / luminance(close)[..., None] - chroma) * confidence
+    return np.asarray(np.clip(light * np.clip(chroma, *CHROMA_RANGE), *GAIN_RANGE), np.float32)
 
 
-def _gaussian(values: NDArray[np.float32], sigma: float) -> NDArray[np.float32]:
-    """A Gaussian blur; wide ones at half the size."""
-    if sigma < 4:
-        return blurred(values, sigma)
-    height, width = values.shape[:2]
-    small = blurred(shrunk(values, width // 2, height // 2), sigma / 2)
-    return stretched(small, width, height)
+def _ratio(skins: NDArray[np.float32]) -> NDArray[np.float32]:
+    floor = 3 * skins[..., 6:]
+    return (skins[..., :3] + floor) / (skins[..., 3:6] + floor)
+
+
+def _relief(luma: Plane, broad: NDArray[np.float32], mass: NDArray[np.float32]) -> Plane:
+    """Logarithm of the luminance over its broad mean, which is `broad` (…, 3) over `mass` (…, 1)."""
+    around = luminance(np.ascontiguousarray(broad)) / (mass[..., 0] + 1e-5)
+    return np.asarray(np.log((luma + 4) / (around + 4)), np.float32)
+
+
+def _deviation(values: Plane, weight: Plane) -> float:
+    """Weighted root mean square."""
+    return float(np.sqrt((weight * values * values).sum() / weight.sum()))
+
+
+def _over_face(values: NDArray[np.float32], sigma: float) -> NDArray[np.float32]:
+    """A Gaussian blur of an atlas, σ in face widths."""
+    return widely_blurred(values, sigma * FACE_WIDTH * values.shape[0])

@@ -27,9 +27,15 @@ def shrunk(picture: NDArray[PixelT], width: int, height: int) -> NDArray[PixelT]
     return out  # type: ignore[no-any-return]
 
 
-def stretched(values: NDArray[np.float32], width: int, height: int) -> NDArray[np.float32]:
+def stretched(values: NDArray[PixelT], width: int, height: int) -> NDArray[PixelT]:
     """`values` enlarged to `width` × `height`, linear."""
     out: Any = cv2.resize(values, (width, height), interpolation=cv2.INTER_LINEAR)
+    return out  # type: ignore[no-any-return]
+
+
+def luminance(colour: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Luma (h, w) of a picture (h, w, 3), BGR."""
+    out: Any = cv2.transform(colour, BGR_TO_LUMINANCE[None])
     return out  # type: ignore[no-any-return]
 
 
@@ -37,3 +43,17 @@ def blurred(values: NDArray[PixelT], sigma: float) -> NDArray[PixelT]:
     """A Gaussian blur of `sigma` pixels."""
     out: Any = cv2.GaussianBlur(values, (0, 0), sigma)
     return out  # type: ignore[no-any-return]
+
+
+_FINE = 2.0
+"""σ, pixels, down to which a blurred picture may be reduced: enlarging it leaves no grid."""
+
+
+def widely_blurred(values: NDArray[PixelT], sigma: float) -> NDArray[PixelT]:
+    """`blurred` for a wide `sigma`, worked out on a reduced copy."""
+    height, width = values.shape[:2]
+    factor = 1
+    while sigma / (2 * factor) >= _FINE and min(height, width) >= 16 * factor:
+        factor *= 2
+    small = blurred(shrunk(values, width // factor, height // factor), sigma / factor)
+    return stretched(small, width, height)

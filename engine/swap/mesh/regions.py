@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.swap.mesh.pixels import blurred
-from engine.swap.mesh.raster import barycentric, cover
+from engine.swap.mesh.raster import Cover, cover
 from engine.swap.mesh.shape import smoothstep
 from engine.swap.mesh.topology import (
     LEFT_BROW,
@@ -124,21 +124,8 @@ def regions(size: int) -> Regions:
     )
 
 
-@cache
-def texel_weights(size: int) -> tuple[NDArray[np.int32], NDArray[np.float32], NDArray[np.bool_]]:
-    """How to carry vertex values onto the atlas's texels.
-
-    Returns:
-        vertices (size, size, 3) of each texel's triangle, their weights (size, size, 3), and which
-        texels lie on the surface, eyes and mouth included.
-    """
+def atlas_cover(size: int) -> Cover:
+    """The mesh with its rings drawn into an atlas of `size` pixels a side, to carry vertex values there."""
     mesh = topology()
-    inner = np.concatenate([np.arange(mesh.fills.start, mesh.fills.stop), np.arange(mesh.surface)])
-    points = atlas_points(size)
-    ids = cover(points, mesh.triangles, inner, (size, size))
-    inside, corners, weights = barycentric(ids, points, mesh.triangles)
-    vertices = np.zeros((size * size, 3), np.int32)
-    shares = np.zeros((size * size, 3), np.float32)
-    vertices[inside], shares[inside] = corners, weights
-    shape = (size, size, 3)
-    return vertices.reshape(shape), shares.reshape(shape), (ids >= 0)
+    rings_first = np.roll(mesh.triangles, len(mesh.triangles) - mesh.rings.start, axis=0)
+    return cover(atlas_points(size), rings_first, (size, size))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from engine.swap.mesh.topology import (
     LEFT_BROW,
@@ -30,23 +30,32 @@ Shape = NDArray[np.float64]
 
 LIPS = np.union1d(LIPS_INNER, LIPS_OUTER)
 BROWS = np.concatenate([RIGHT_BROW, LEFT_BROW])
+_PARTS = (LIPS, RIGHT_EYE, LEFT_EYE)
+_MOBILE = np.concatenate(_PARTS)
+_PART = np.repeat(np.arange(len(_PARTS)), [len(part) for part in _PARTS])
+"""Which of the parts each of the `_MOBILE` vertices belongs to."""
+_MIDDLES = np.zeros((len(_PARTS), SURFACE))
+for _row, _vertices in zip(_MIDDLES, _PARTS, strict=True):
+    _row[_vertices] = 1 / len(_vertices)
+_SPAN_ENDS = np.array([[*MOUTH_CORNERS], [33, 133], [159, 145], [263, 362], [386, 374]]).T
+_SPAN_RANGES = np.array([MOUTH_RANGE, EYE_RANGE, LID_RANGE, EYE_RANGE, LID_RANGE]).T
 
 
-def smoothstep(x: NDArray[np.floating], low: float, high: float) -> NDArray[np.float32]:
+def smoothstep(x: ArrayLike, low: float, high: float) -> NDArray[np.float32]:
     """0 below `low`, 1 above `high`, a cubic between."""
-    t = np.clip((x - low) / (high - low), 0, 1).astype(np.float32)
+    t = np.clip((np.asarray(x, np.float32) - low) / (high - low), 0, 1)
     return np.asarray(t * t * (3 - 2 * t), np.float32)
 
 
 def facing(points: NDArray[np.float32]) -> NDArray[np.float32]:
     """How much each surface vertex faces the camera, (468,): 1 straight, 0 edge-on, negative = behind."""
     skin = topology().triangles[: topology().surface]
-    a, b, c = (points[skin[:, i]] for i in range(3))
-    of_triangle = np.cross(b - a, c - a)
+    corners = np.take(points.T, skin.T, axis=1)
+    (ux, uy, uz), (vx, vy, vz) = corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]
+    of_triangle = (uy * vz - uz * vy, uz * vx - ux * vz, ux * vy - uy * vx)
     corner = skin.ravel()
-    normal = np.stack([np.bincount(corner, np.repeat(of_triangle[:, k], 3), SURFACE) for k in range(3)], 1)
-    length = np.sqrt((normal * normal).sum(1)) + 1e-6
-    return np.asarray(normal[:, 2] / length, np.float32)
+    x, y, z = (np.bincount(corner, np.repeat(each, 3), SURFACE) for each in of_triangle)
+    return np.asarray(z / (np.sqrt(x * x + y * y + z * z) + 1e-6), np.float32)
 
 
 @cache
@@ -75,27 +84,19 @@ def transfer(source: Shape, target: Shape, current: Shape) -> Shape:
         source, target: the neutral shapes of both.
         current: the target as it is in this frame, pose taken out.
     """
-    shift = source - target
-    left, right = MOUTH_CORNERS
-    wider = np.clip(_span(source, left, right) / _span(target, left, right), *MOUTH_RANGE)
-    thicker = _thickness(source) - _thickness(target)
-    shift[LIPS] = shift[LIPS].mean(0)
-    shift[LIPS, 0] += (wider - 1) * (current[LIPS, 0] - current[LIPS, 0].mean())
-    shift[LIPS_OUTER] += thicker
-    for eye, (outer, inner, up, low) in ((RIGHT_EYE, (33, 133, 159, 145)), (LEFT_EYE, (263, 362, 386, 374))):
-        width = np.clip(_span(source, outer, inner) / _span(target, outer, inner), *EYE_RANGE)
-        height = np.clip(_span(source, up, low) / _span(target, up, low), *LID_RANGE)
-        around = current[eye, :2] - current[eye, :2].mean(0)
-        shift[eye] = shift[eye].mean(0)
-        shift[eye, :2] += around * (width - 1, height - 1)
+    difference = source - target
+    larger = np.clip(_spans(source) / _spans(target), *_SPAN_RANGES) - 1
+    growth = np.zeros((len(_PARTS), 3))
+    growth[0, 0] = larger[0]
+    growth[1:, :2] = larger[1:].reshape(2, 2)
+    shift = difference.copy()
+    around = current[_MOBILE] - (_MIDDLES @ current)[_PART]
+    shift[_MOBILE] = (_MIDDLES @ difference)[_PART] + around * growth[_PART]
+    shift[LIPS_OUTER] += difference[LIPS_OUTER] - difference[LIPS_INNER]  # thicker or thinner lips
     anchors, weights = _spread()
     return np.asarray(weights @ shift[anchors])
 
 
-def _span(shape: Shape, a: int, b: int) -> float:
-    return float(np.linalg.norm(shape[a] - shape[b]))
-
-
-def _thickness(shape: Shape) -> Shape:
-    """From the inner to the outer contour of the lips, (20, 3); both rings run alike."""
-    return shape[LIPS_OUTER] - shape[LIPS_INNER]
+def _spans(shape: Shape) -> NDArray[np.float64]:
+    """Width of the mouth, width and height of the right and of the left eye, (5,)."""
+    return np.asarray(np.linalg.norm(shape[_SPAN_ENDS[0]] - shape[_SPAN_ENDS[1]], axis=1))

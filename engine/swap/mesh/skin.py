@@ -66,7 +66,7 @@ def skin_likelihood(texture: NDArray[np.uint8], visible: Plane) -> Plane:
     likelihood = np.maximum(1 - judged * (1 - accepted), (part.features > 0) * (part.centre > 0)) * seen
     likelihood = _without_specks(np.asarray(likelihood, np.float32))
     likelihood = np.maximum(likelihood, part.centre * seen) * part.face
-    return np.clip(stretched(blurred(likelihood, 0.012 * width), size, size), 0, 1)
+    return np.asarray(np.clip(stretched(blurred(likelihood, 0.012 * width), size, size), 0, 1), np.float32)
 
 
 def _roughness(grey: Plane, width: float) -> Plane:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from engine.identity.photo import SourcePhoto
 from engine.quality import LADDER, Quality
@@ -92,7 +91,7 @@ class MeshFaceSwap:
         self._neutral = NeutralShape()
         self._illumination = Illumination(identity)
         self._expression = Expression()
-        self._last: NDArray[np.float32] | None = None
+        self._last: tuple[float, float, float, float] | None = None
         self.quality: Quality = LADDER[0]
 
     def patch(self, image: Image, face: Face, strength: float) -> Patch | None:
@@ -114,8 +113,9 @@ class MeshFaceSwap:
         return self._composer.patch(image, grid, geometry, gain)
 
     def _notice_jump(self, face: Face) -> None:
-        box = np.array(face.box, np.float32)
-        if self._last is not None and np.abs(box - self._last).max() > JUMP * face.width:
+        box = face.box
+        moved = 0.0 if self._last is None else max(abs(a - b) for a, b in zip(box, self._last, strict=True))
+        if moved > JUMP * face.width:
             self._illumination.reset()
         self._last = box
 
@@ -141,4 +141,4 @@ class MeshFaceSwap:
         visible = np.zeros(VERTICES, np.float32)
         visible[:SURFACE] = smoothstep(front, 0.03, 0.30)
         visible[-2:] = 1
-        return Geometry(before, after, visible, facing(surface), moved[:, 2], float(np.ptp(surface[:, 0])))
+        return Geometry(before, after, visible, front, moved[:, 2], float(np.ptp(surface[:, 0])))

@@ -36,7 +36,7 @@ IRIS_RIGHT, IRIS_LEFT = SURFACE + 2 * RING, SURFACE + 2 * RING + 1
 VERTICES = SURFACE + 2 * RING + 2
 MOUTH_CORNERS = (61, 291)
 
-INNER_SCALE, OUTER_SCALE = 1.22, 1.5
+INNER_SCALE, OUTER_SCALE = 1.22, 1.4
 """How far the rings lie outside the oval, as multiples of the distance to its centre."""
 
 
@@ -49,6 +49,7 @@ class Topology:
         triangles: int32 (T, 3); first `surface` ones of the skin, turned so that a visible one has a
             positive area on the screen, then `mouth` ones between the lips, then `eyes` ones round the
             irises, then those of the rings.
+        openings: bool (T,), those of mouth and eyes, and the skin that touches them.
     """
 
     uv: NDArray[np.float32]
@@ -56,6 +57,7 @@ class Topology:
     surface: int
     mouth: int
     eyes: int
+    openings: NDArray[np.bool_]
 
     @property
     def fills(self) -> slice:
@@ -98,13 +100,15 @@ def topology() -> Topology:
         inner, outer = SURFACE, SURFACE + RING
         rings += [(OVAL[i], OVAL[j], inner + i), (OVAL[j], inner + j, inner + i)]
         rings += [(inner + i, inner + j, outer + i), (inner + j, outer + j, outer + i)]
+    triangles = np.concatenate([skin, mouth, np.array(eyes), np.array(rings)]).astype(np.int32)
     irises = np.stack([UV[RIGHT_EYE].mean(0), UV[LEFT_EYE].mean(0)])
     return Topology(
         uv=with_rings(UV, irises),
-        triangles=np.concatenate([skin, mouth, np.array(eyes), np.array(rings)]).astype(np.int32),
+        triangles=triangles,
         surface=len(skin),
         mouth=len(mouth),
         eyes=len(eyes),
+        openings=np.asarray(np.isin(triangles, [*LIPS_INNER, *RIGHT_EYE, *LEFT_EYE]).any(1)),
     )
 
 

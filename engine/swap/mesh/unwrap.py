@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.swap.mesh.pixels import blurred, shrunk
-from engine.swap.mesh.raster import cover, interpolate
-from engine.swap.mesh.regions import FACE_WIDTH, Plane, atlas_points
+from engine.swap.mesh.regions import FACE_WIDTH, Plane, atlas_cover
 from engine.swap.mesh.shape import facing, smoothstep
 from engine.swap.mesh.skin import skin_likelihood
 from engine.swap.mesh.topology import (
@@ -22,7 +21,6 @@ from engine.swap.mesh.topology import (
     RIGHT_EYE,
     SURFACE,
     VERTICES,
-    topology,
     with_rings,
 )
 from engine.types import Image, Points
@@ -70,11 +68,8 @@ def unwrap(image: Image, landmarks: Points) -> View:
     visible[:SURFACE] = smoothstep(facing(landmarks), 0.05, 0.5)
     visible[INNER_RING] = visible[OUTER_RING] = visible[OVAL]
     visible[-2:] = visible[RIGHT_EYE].mean(), visible[LEFT_EYE].mean()
-    mesh, flat = topology(), atlas_points(SIZE)
-    order = np.concatenate([np.arange(mesh.rings.start, mesh.rings.stop), np.arange(mesh.rings.start)])
-    ids = cover(flat, mesh.triangles, order, (SIZE, SIZE))
     values = np.concatenate([with_rings(landmarks, iris_points(landmarks)), visible[:, None]], 1)
-    planes = interpolate(ids, flat, mesh.triangles, values)
+    planes = atlas_cover(SIZE).draw(values)
     place = np.ascontiguousarray(planes[..., :2])
     nothing: Any = None
     flat_image = cv2.remap(image, place, nothing, cv2.INTER_CUBIC, borderMode=cv2.BORDER_REPLICATE)

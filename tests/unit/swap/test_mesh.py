@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import cv2
@@ -8,6 +9,7 @@ import pytest
 
 from engine.blend.paste import paste
 from engine.errors import InputError, ModelError
+from engine.quality import LADDER
 from engine.swap import make_swapper
 from engine.swap.mesh import MeshOptions, MeshSwapper
 from engine.swap.mesh.topology import OVAL
@@ -119,6 +121,24 @@ def test_a_tongue_keeps_its_colour_and_is_shaded_at_the_lips() -> None:
 
 def test_a_tongue_in_a_narrow_gap_is_darker_than_in_a_wide_one() -> None:
     assert mouth_column(0.5, TONGUE).max() < mouth_column(2.5, TONGUE).max() - 15
+
+
+@pytest.mark.parametrize("detail", [1.0, 0.75, 0.5])
+def test_a_gap_between_the_lips_narrower_than_a_cell_is_open_from_end_to_end(detail: float) -> None:
+    shape = CANONICAL.copy()
+    shape[LIPS_INNER[11:], 1] = shape[LIPS_INNER[9:0:-1], 1] + 0.1  # 2.6 pixels; cells have 5 to 10
+    points = landmarks(width=400, shape=shape)
+    image = picture(points)
+    cv2.fillPoly(image, [(points[LIPS_INNER, :2] * 16).round().astype(np.int32)], TEETH, cv2.LINE_AA, 4)
+    swapper = MeshSwapper()
+    follow = swapper.follow(swapper.prepare([photo()]))
+    follow.quality = replace(LADDER[0], grid=detail)
+    patch = follow.patch(image, Face(0, points, 1.0), 0.0)
+    assert patch is not None
+    paste(image, patch)
+    upper, lower = points[LIPS_INNER[3:8], :2], points[LIPS_INNER[17:12:-1], :2]
+    for x, y in ((upper + lower) / 2).round().astype(int):
+        assert np.abs(image[y, x].astype(int) - TEETH).max() <= 35
 
 
 def test_result_does_not_depend_on_other_faces_or_earlier_runs() -> None:
