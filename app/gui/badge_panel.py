@@ -40,7 +40,7 @@ class BadgePanel(Card):
         self.place.setCurrentIndex(self.place.findData(config.place))
         self.style_box.setCurrentIndex(self.style_box.findData(config.style))
         self.body.addWidget(self.badge)
-        self.body.addLayout(labelled(self.tr("&Place"), self.place))
+        self.body.addLayout(labelled(self.tr("P&lace"), self.place))
         self.body.addLayout(labelled(self.tr("St&yle"), self.style_box))
         self.body.addWidget(label(self.tr("The invisible watermark is always there."), "muted", wrap=True))
         self.badge.clicked.connect(self._switched)

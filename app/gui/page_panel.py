@@ -18,7 +18,7 @@ class PagePanel(Card):
     def __init__(self, config: OutputConfig, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.set_title(self.tr("Browser page and control"))
-        self.browser = QCheckBox(self.tr("&Serve to this computer"))
+        self.browser = QCheckBox(self.tr("Ser&ve to this computer"))
         self.browser.setChecked(config.browser)
         self.browser.setToolTip(
             self.tr("A page for OBS's Browser source, and control by decks and scripts; this computer only")

@@ -33,7 +33,7 @@ class SwapPanel(Card):
         self._percent = label("", "muted")
         self._percent.setFixedWidth(36)
         self._percent.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-        row = labelled(self.tr("S&trength"), self.strength)
+        row = labelled(self.tr("Strengt&h"), self.strength)
         row.addWidget(self._percent)
 
         self.swapper = QComboBox()
@@ -54,7 +54,7 @@ class SwapPanel(Card):
             self.who.addItem(text, who)
         self.who.setCurrentIndex(max(self.who.findData(swap.who), 0))
 
-        self.body.addLayout(labelled(self.tr("&With"), self.swapper))
+        self.body.addLayout(labelled(self.tr("W&ith"), self.swapper))
         self.body.addLayout(row)
         self.body.addLayout(labelled(self.tr("S&wap"), self.who))
         self._whom = label("", "muted", wrap=True)
