@@ -17,13 +17,13 @@ from io import TextIOWrapper
 from types import FrameType
 
 from app.bench import cli as bench
-from app.commands import consent, demo, devices, doctor, forget, live, models, verify, window
+from app.commands import consent, demo, devices, doctor, forget, key, live, models, verify, window
 from app.commands import run as run_command
 from app.console import note
 from engine.errors import DeviceError, KawariError
 from engine.version import __version__
 
-COMMANDS = (demo, run_command, live, devices, doctor, models, consent, verify, forget, bench)
+COMMANDS = (demo, run_command, live, devices, doctor, models, consent, verify, key, forget, bench)
 INTERRUPTED, BROKEN_PIPE, TERMINATED = 128 + 2, 128 + 13, 128 + 15
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 from engine.mark.badge import Badge
 from engine.mark.install import install_id
 from engine.mark.payload import Payload, model_id
-from engine.mark.watermark import PUBLIC_KEY, Watermark
+from engine.mark.private_key import private_key
+from engine.mark.watermark import Watermark
 from engine.types import Image
 from engine.version import __version__
 
@@ -19,13 +20,13 @@ class Marker:
     Args:
         payload: what the watermark says.
         badge: None for none.
-        key: the watermark's key.
+        private: a watermark key of the user's own, beside the public one.
     """
 
-    def __init__(self, payload: Payload, badge: Badge | None, key: bytes = PUBLIC_KEY) -> None:
+    def __init__(self, payload: Payload, badge: Badge | None, private: bytes | None = None) -> None:
         self.payload = payload
         self._badge = badge
-        self._watermark = Watermark(payload.to_bytes(), key)
+        self._watermark = Watermark(payload.to_bytes(), private)
 
     def apply(self, image: Image) -> None:
         """Mark `image` (uint8, H×W×3, BGR) in place."""
@@ -51,5 +52,8 @@ def make_marker(home: Path, swapper: str, badge: Badge | None) -> Marker:
     Args:
         home, swapper: see `make_payload`.
         badge: the visible badge, or None.
+
+    Raises:
+        DeviceError: there is a private key, in a key store that is locked.
     """
-    return Marker(make_payload(home, swapper), badge)
+    return Marker(make_payload(home, swapper), badge, private_key(home))

@@ -14,7 +14,9 @@ from engine.mark.pattern import REFERENCE_HEIGHT, TILE, tile
 from engine.types import Image
 
 PUBLIC_KEY = b"kawari public watermark key 1"
-"""The default key: any Kawari can detect the output of any other."""
+"""Any Kawari can detect the output of any other by it."""
+_PRIVATE = 0.3
+"""Share of a private pattern in the energy; the public one keeps 84 % of its z."""
 
 # The gain is set where the local loss of SSIM is even (kappa), limited, and capped so that
 # PSNR ≥ 20·log10(255 / 1.85) = 42.8 dB.
@@ -147,11 +149,15 @@ class Watermark:
 
     Args:
         payload: seven bytes, see `engine.mark.payload`.
-        key: the pattern is drawn from it; the default is known to every Kawari.
+        private: a key of the user's own; the pattern drawn from it is added to the public one, whose
+            strength gives way so that the sum stays as invisible.
     """
 
-    def __init__(self, payload: bytes, key: bytes = PUBLIC_KEY) -> None:
-        self._pattern = tile(key, payload)
+    def __init__(self, payload: bytes, private: bytes | None = None) -> None:
+        self._pattern = tile(PUBLIC_KEY, payload)
+        if private is not None:
+            both = math.sqrt(1 - _PRIVATE) * self._pattern + math.sqrt(_PRIVATE) * tile(private, payload)
+            self._pattern = (both / both.std()).astype(np.float32)
         self._canvases: OrderedDict[tuple[int, int], _Canvas] = OrderedDict()
 
     def apply(self, image: Image) -> None:

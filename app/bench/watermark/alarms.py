@@ -28,7 +28,8 @@ THOROUGH = 100
 """One window in so many is searched in every geometry, which takes a second."""
 CRC_PASSES = TRIED / 2**24
 """Chance that some wrong payload's CRC-24 fits."""
-_QUANTILE = 0.95
+_TAIL, _LEAST = 0.05, 40
+"""Share of the values that make the tail, and how many at least."""
 KINDS = ("clips", "photos", *DRAWN)
 
 
@@ -95,9 +96,9 @@ class Tail:
 
 
 def fit(values: Sequence[float]) -> Tail:
-    """The tail of some hundred values or more, by maximum likelihood."""
+    """The tail by maximum likelihood."""
     z = np.asarray(values)
-    above = float(np.quantile(z, _QUANTILE))
+    above = float(np.quantile(z, max(1 - max(_TAIL, _LEAST / len(z)), 0.5)))
     excess = z[z > above] - above
     return Tail(above, float(excess.mean()), len(excess) / len(z))
 

@@ -167,7 +167,7 @@ DRAWN: dict[str, Callable[[int], Iterator[Window]]] = {
 
 
 def _read(path: Path) -> Image | None:
-    """A photo of a useful size, BGR; None for files that are none."""
+    """The luma of a photo of a useful size; None for files that are none."""
     from engine.sources.still import StillSource
 
     try:
@@ -179,7 +179,8 @@ def _read(path: Path) -> Image | None:
         return None
     if frame is None or min(frame.image.shape[:2]) < 200:
         return None
-    return resized(frame.image, min(frame.image.shape[0], 1500))
+    luma = cast(Image, cv2.cvtColor(frame.image, cv2.COLOR_BGR2GRAY))
+    return resized(luma, min(luma.shape[0], 1500))
 
 
 def _noisy(image: object, sigma: float, random: np.random.Generator) -> Image:
