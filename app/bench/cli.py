@@ -28,6 +28,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     _overhead(benches)
     _precision(benches)
     _watermark(benches)
+    _neural(benches)
 
 
 def _common(parser: argparse.ArgumentParser, measure: Callable[[argparse.Namespace], Report]) -> None:
@@ -255,6 +256,38 @@ def _run_watermark(arguments: argparse.Namespace) -> Report:
     if not (data / "videos").is_dir():
         raise InputError(f"There is no folder {data / 'videos'}", "Name the folder with the clips by --data")
     report = run(data, arguments.processes, arguments.quick, arguments.resume, _progress)
+    _progress("")
+    return report
+
+
+def _neural(benches: Any) -> None:
+    text = "rate, copies, the network's share and the delay of a neural swap, on whatever runs it here"
+    parser = benches.add_parser("neural", help=text, description=text)
+    parser.add_argument("name", nargs="?", default="inswapper_128", help="the swapper (inswapper_128)")
+    parser.add_argument(
+        "--file",
+        type=Path,
+        metavar="FILE.onnx",
+        help="a network of that swapper's kind",
+    )
+    parser.add_argument("--half", action="store_true", help="in half precision")
+    parser.add_argument(
+        "--frames", type=_positive, default=300, metavar="N", help="as fast as possible (300)"
+    )
+    parser.add_argument("--seconds", type=_positive_float, default=10, metavar="N", help="like a camera (10)")
+    parser.add_argument("--fps", type=_positive_float, default=30, help="the camera's rate (30)")
+    _common(parser, _run_neural)
+
+
+def _run_neural(arguments: argparse.Namespace) -> Report:
+    from app.bench import network
+    from engine.catalog import open_store
+    from engine.folders import home
+
+    with network.store_of(open_store(home()), arguments.name, arguments.file, arguments.half) as store:
+        report = network.run(
+            store, arguments.name, arguments.frames, arguments.seconds, arguments.fps, _progress
+        )
     _progress("")
     return report
 

@@ -66,3 +66,14 @@ def test_watermark(shared: Path) -> None:
     assert found["figures"]["false_alarms"] == 0
     assert found["figures"]["read_60"] == 1
     assert [row[0] for row in found["tables"][0]["rows"]] == ["720p", "1080p", "4K"]
+
+
+def test_neural(standins: Path) -> None:
+    """The tiny stand-in on the CPU."""
+    found = bench(
+        "neural", "--file", str(standins / "inswapper_128.onnx"), "--frames", "30", "--seconds", "3"
+    )
+    assert found["figures"]["swapped"] == 1
+    assert found["figures"]["frames_on"] == "host"
+    assert 0 < found["figures"]["efficiency"] < 1
+    assert found["figures"]["p95_ms"] > 0

@@ -86,7 +86,8 @@ class Runs:
                 def counted() -> None:
                     runs.note(self.rung)
                     queue()
-                    output.view(np.ndarray)[:] *= runs.scale.get(self.rung.name, 1)
+                    if self.rung.name in runs.scale:
+                        output.view(np.ndarray)[:] *= runs.scale[self.rung.name]
 
                 return counted
 
