@@ -6,10 +6,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from app.options import CameraConfig, check_guard
+from app.options import DEFAULT, OFF, CameraConfig, OutputConfig, SoundConfig, check_guard
 from engine.config import GuardConfig, SessionConfig, SwapConfig
 from engine.errors import InputError
 from engine.events import Report, silent
+from engine.sinks.split import Split
 
 if TYPE_CHECKING:
     from engine.content.gate import PhotoGate
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from engine.pipeline import Pipeline
     from engine.sinks.base import Sink
     from engine.sinks.browser import BrowserSink
+    from engine.sound.microphone import Microphone
     from engine.sources.base import Source
     from engine.swap.base import Swapper
     from engine.types import Image
@@ -158,13 +160,48 @@ def make_browser(swapper: str) -> BrowserSink:
     return BrowserSink(_marked_card(swapper))
 
 
-def make_recorder(path: Path, swapper: str) -> Route:
-    """A recorder to a file; a slow disk costs pictures in the file, never in the stream."""
+def make_recorder(
+    path: Path,
+    swapper: str,
+    output: OutputConfig,
+    sound: SoundConfig,
+    microphone: Microphone | None,
+    warn: Callable[[str], None],
+) -> Route:
+    """A recorder to a file; a slow disk costs pictures in the file, never in the stream.
+
+    Args:
+        path: the first file.
+        swapper: its name goes into the signed statement.
+        output: says when files are split, and which encoder is used.
+        sound: says how much later the voice is put.
+        microphone: the voice; None for none.
+        warn: told a sentence when something does not work as asked, on any thread.
+    """
     from engine.buffers import Policy
     from engine.live.dispatch import Route
     from engine.sinks.recorder import Recorder
 
-    return Route(Recorder(path, finish=credentials(swapper).attach), Policy.DROP_NEW, _RECORDER_QUEUE)
+    recorder = Recorder(
+        path, encoder=output.encoder, microphone=microphone, shift_ms=sound.shift_ms,
+        split=Split.parse(output.split), finish=credentials(swapper).attach, warn=warn,
+    )  # fmt: skip
+    return Route(recorder, Policy.DROP_NEW, _RECORDER_QUEUE)
+
+
+def make_microphone(name: str) -> Microphone | None:
+    """The microphone of `SoundConfig.microphone`, None for `off`; nothing is opened yet."""
+    from engine.sound.microphone import Microphone
+
+    return None if name == OFF else Microphone("" if name == DEFAULT else name)
+
+
+def make_monitor(microphone: Microphone, name: str) -> Route:
+    """The delayed voice on the output of `SoundConfig.monitor`."""
+    from engine.live.dispatch import Route
+    from engine.sinks.monitor import Monitor
+
+    return Route(Monitor(microphone, "" if name == DEFAULT else name), restart=True)
 
 
 def credentials(swapper: str) -> Credentials:

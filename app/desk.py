@@ -6,11 +6,11 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from app.build import DEMO, make_session, source_giver
 from app.options import CameraConfig, check_guard
-from app.server.desk import Choice
+from app.server.desk import Choice, Recording, the_recorder
 from engine.config import BadgeConfig, GuardConfig, GuardPolicy, SessionConfig
 from engine.errors import InputError, UsageError
 from engine.live.stats import Stats
@@ -20,9 +20,14 @@ if TYPE_CHECKING:
     from engine.live.dispatch import Route
     from engine.live.session import Session
     from engine.sinks.base import Sink
+    from engine.sinks.recorder import Recorder
     from engine.swap.base import Swapper
 
 _UP = ("starting", "running", "recovering")
+_FINISHING_S = 600.0
+"""Signing a recording of an hour takes some seconds; a disk that hangs must not hold the program for ever."""
+RECORDING = "recording"
+"""The plug whose sink is a recorder."""
 
 
 @dataclass(frozen=True)
@@ -152,6 +157,13 @@ class LiveDesk:
         if self.session is not None:
             self.session.stop()
 
+    def close(self) -> None:
+        """Stop, and wait until recordings are finished and signed."""
+        self.stop()
+        recorder = self._plugs[RECORDING].sink if RECORDING in self._plugs else None
+        if recorder is not None:
+            cast("Recorder", recorder).wait(_FINISHING_S)
+
     def panic(self, on: bool) -> None:
         """See `Desk`; while nothing runs, the next session starts covered."""
         self._panic = on
@@ -233,6 +245,25 @@ class LiveDesk:
                     self.session.add_sink(route)
                     plug.sink = _sink(route)
             plug.on = on
+
+    @property
+    def recording(self) -> Recording:
+        """See `Desk`."""
+        recorder = self._recorder()
+        return "off" if recorder is None else "paused" if recorder.paused else "on"
+
+    def pause_recording(self, on: bool) -> None:
+        """See `Desk`."""
+        the_recorder(self._recorder()).pause(on)
+
+    def split_recording(self) -> None:
+        """See `Desk`."""
+        the_recorder(self._recorder()).split()
+
+    def _recorder(self) -> Recorder | None:
+        if not self.runs or not any(one.id == RECORDING and one.on for one in self.outputs()):
+            return None
+        return cast("Recorder | None", self._plugs[RECORDING].sink)
 
     # events
 

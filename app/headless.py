@@ -10,15 +10,23 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from app.build import make_browser, make_recorder, make_virtual_camera, make_vmc
+from app.build import (
+    make_browser,
+    make_microphone,
+    make_monitor,
+    make_recorder,
+    make_virtual_camera,
+    make_vmc,
+)
 from app.commands.arguments import prepare, read_photos, swap_config
 from app.console import note
-from app.desk import LiveDesk, Plug, Worn
-from app.options import CameraConfig, OutputConfig, from_flags
+from app.desk import RECORDING, LiveDesk, Plug, Worn
+from app.options import DEFAULT, OFF, CameraConfig, OutputConfig, SoundConfig, from_flags
 from engine.config import BadgeConfig, DelayConfig, GuardConfig, GuardPolicy, SessionConfig
 from engine.errors import UsageError
 
 if TYPE_CHECKING:
+    from engine.live.dispatch import Route
     from engine.swap.base import Swapper
 
 
@@ -45,7 +53,7 @@ def open_desk(args: argparse.Namespace) -> Iterator[LiveDesk]:
             from app.osc import OscControl
 
             stack.enter_context(OscControl(desk, args.osc))
-        stack.callback(desk.stop)
+        stack.callback(desk.close)
         yield desk
 
 
@@ -78,9 +86,17 @@ def _faces(args: argparse.Namespace, config: SessionConfig) -> tuple[Swapper[Any
 
 def _plugs(args: argparse.Namespace, swapper: str) -> list[Plug]:
     record, output = _recordings(args.record), from_flags(OutputConfig, args)
+    sound = from_flags(SoundConfig, args)
+    microphone = make_microphone(sound.microphone)
     address = args.vmc or (output.vmc_host, output.vmc_port)
 
-    return [
+    def recorder() -> Route:
+        return make_recorder(next(record), swapper, output, sound, microphone, warn)
+
+    def warn(sentence: str) -> None:
+        note(f"kawari: {sentence}")
+
+    plugs = [
         Plug(
             "virtual-camera", "Virtual camera",
             lambda: make_virtual_camera(
@@ -89,9 +105,14 @@ def _plugs(args: argparse.Namespace, swapper: str) -> list[Plug]:
             ),
             args.virtual_camera is not None,
         ),
-        Plug("recording", "Recording", lambda: make_recorder(next(record), swapper), args.record is not None),
+        Plug(RECORDING, "Recording", recorder, args.record is not None),
         Plug("vmc", "VMC, for VTuber programs", lambda: make_vmc(*address), args.vmc is not None),
     ]  # fmt: skip
+    if microphone is not None:
+        device = DEFAULT if sound.monitor == OFF else sound.monitor
+        on = sound.monitor != OFF
+        plugs.append(Plug("monitor", "Delayed voice", lambda: make_monitor(microphone, device), on))
+    return plugs
 
 
 def _recordings(first: Path | None) -> Iterator[Path]:

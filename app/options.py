@@ -15,8 +15,12 @@ from typing import Any, TypeVar
 
 from engine.config import Checked, GuardConfig, GuardPolicy, Setting, setting, settings_of
 from engine.errors import UsageError
+from engine.sinks.split import Split
 
 ConfigT = TypeVar("ConfigT")
+
+OFF, DEFAULT = "off", "default"
+"""No sound device, and the system's own."""
 
 
 @dataclass(frozen=True)
@@ -58,9 +62,16 @@ class OutputConfig(Checked):
     osc_port: int = setting(9010, "UDP port on which OSC commands are taken", low=1, high=65535)
     tracking_only: bool = setting(False, "swap nothing and show nobody: only head pose and expression leave")
     recordings: str = setting("", "folder for recordings")
+    split: str = setting(
+        "", "go on in a new file when one is so long or large: 90s, 10min, 1h, 700MB, 2GB; never if not given"
+    )
+    encoder: str = setting(
+        "", "H.264 encoder of recordings by FFmpeg's name; the best that works here if not given"
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        Split.parse(self.split)
         if self.virtual_camera_size:
             parse_size(self.virtual_camera_size)
 
@@ -77,6 +88,25 @@ def check_guard(guard: GuardConfig) -> None:
             "There is no picture to show instead of a face",
             "Choose one in the window, or give --guard-picture FILE",
         )
+
+
+@dataclass(frozen=True)
+class SoundConfig(Checked):
+    """The voice. Microphone and monitor are a number, a name, `default` for the system's own, or `off`."""
+
+    microphone: str = setting(OFF, "microphone of recordings and monitor, by name or number; default; off")
+    monitor: str = setting(OFF, "sound output that plays the voice as late as the picture, likewise")
+    shift_ms: float = setting(
+        0.0, "put the voice later into recordings, for a camera that is late itself", low=-500.0, high=500.0,
+        unit="ms",
+    )  # fmt: skip
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.monitor != OFF and self.microphone == OFF:
+            raise UsageError(
+                "Without a microphone there is nothing to play", "Choose one: --microphone default"
+            )
 
 
 def parse_size(text: str) -> tuple[int, int]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from app import screen
 from app.commands.arguments import add_swap_flags, positive, read_photos, swap_config
 from app.console import StatusLine, note, say, write_json
-from app.options import CameraConfig, OutputConfig, add_flags, from_flags
+from app.options import CameraConfig, OutputConfig, SoundConfig, add_flags, from_flags
 from engine.config import BadgeConfig, DelayConfig, GuardConfig, NeuralConfig
 from engine.errors import UsageError
 
@@ -45,6 +45,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         {"virtual_camera_size": "--virtual-camera-size", "virtual_camera_fps": "--virtual-camera-fps"},
     )  # fmt: skip
     outputs.add_argument("--record", type=Path, metavar="FILE", help="record to a video file")
+    add_flags(outputs, OutputConfig, {"split": "--split", "encoder": "--encoder"})
+    sound = {"microphone": "--microphone", "monitor": "--monitor", "shift_ms": "--sound-shift"}
+    add_flags(outputs, SoundConfig, sound)
     outputs.add_argument(
         "--vmc", nargs="?", const=_VMC, type=_address, metavar="HOST:PORT",
         help=f"send pose and expression to a VTuber program (default {_VMC[0]}:{_VMC[1]})",
@@ -116,6 +119,7 @@ def _window(args: argparse.Namespace) -> int:
             osc=args.osc is not None,
             osc_port=_OSC if args.osc is None else args.osc,
         ),
+        sound=from_flags(SoundConfig, args),
         faces=tuple(tuple((path, args.face or 1) for path in face) for face in faces),
     )
     return open_window(Launch(settings, args.seconds, args.record, args.stats))
@@ -136,7 +140,10 @@ def _headless(args: argparse.Namespace) -> int:
         if desk.session is not None and desk.session.error is not None:
             raise desk.session.error
         stats = desk.stats()
-    say(f"{stats.frames_out} pictures, {stats.fps:.0f} fps, delay {stats.delay.p95:.0f} ms (p95)")
+    say(
+        f"{stats.frames_out} pictures, {stats.fps:.0f} fps, delay {stats.delay.p95:.0f} ms (p95), "
+        f"a voice matches {stats.sound_delay_ms:.0f} ms later"
+    )
     return 0
 
 

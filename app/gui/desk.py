@@ -18,9 +18,10 @@ from PySide6.QtWidgets import QCheckBox, QPushButton
 from app.gui.bridge import Bridge
 from app.gui.controls import Controls
 from app.gui.live import Live
+from app.gui.recordings import Recordings
 from app.gui.sidebar import Sidebar
 from app.gui.sources import Sources
-from app.server.desk import Choice
+from app.server.desk import Choice, Recording
 from engine.config import GuardPolicy
 from engine.errors import DeviceError, InputError, UsageError
 from engine.live.stats import Stats
@@ -39,11 +40,18 @@ class WindowDesk(QObject):
     _asked = Signal(object)
 
     def __init__(
-        self, bridge: Bridge, live: Live, panels: Sidebar, controls: Controls, faces: Sources, parent: QObject
+        self,
+        bridge: Bridge,
+        live: Live,
+        recordings: Recordings,
+        panels: Sidebar,
+        controls: Controls,
+        faces: Sources,
+        parent: QObject,
     ) -> None:
         super().__init__(parent)
         self._bridge, self._live, self._panels, self._controls = bridge, live, panels, controls
-        self._faces = faces
+        self._recordings, self._faces = recordings, faces
         self.swapper = "none"
         self.note_swapper()
         panels.swap.swapper_changed.connect(self.note_swapper)
@@ -150,6 +158,19 @@ class WindowDesk(QObject):
             button.setChecked(on)
 
         self._ask(switch)
+
+    @property
+    def recording(self) -> Recording:
+        """See `Desk`."""
+        return self._ask(lambda: self._recordings.state)
+
+    def pause_recording(self, on: bool) -> None:
+        """See `Desk`."""
+        self._ask(lambda: self._recordings.pause(on))
+
+    def split_recording(self) -> None:
+        """See `Desk`."""
+        self._ask(self._recordings.split)
 
     def subscribe(self, callback: Callable[[Event], None]) -> Callable[[], None]:
         """See `Desk`."""

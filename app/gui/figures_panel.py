@@ -66,6 +66,7 @@ class FiguresPanel(QWidget):
         yield "", self.tr("half within %.0f, 99 %% within %.0f, at most %.0f ms") % (
             delay.p50, delay.p99, delay.max,
         )  # fmt: skip
+        yield self.tr("Voice"), self.tr("matches %.0f ms later") % stats.sound_delay_ms
         yield self.tr("Budget"), self.tr("%.0f ms") % budget
         quality = self.tr("“%s”, step %d, changed %d times") % (
             stats.quality, stats.quality_step, stats.quality_moves,
@@ -110,6 +111,7 @@ class FiguresPanel(QWidget):
             "recorder": self.tr("Recording"),
             "browser": self.tr("Browser page"),
             "vmc": self.tr("VMC"),
+            "monitor": self.tr("Delayed voice"),
             "content check": self.tr("Content check"),
         }
         for sink in stats.sinks:

@@ -1,28 +1,24 @@
-"""Start, Stop, cover, record: what the window asks of the engine, and what it hears back."""
+"""Start, Stop, cover: what the window asks of the engine, and what it hears back."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QDateTime, QObject, QStandardPaths, QTimer, Signal
+from PySide6.QtCore import QObject, QTimer, Signal
 
 from app.gui.bridge import Bridge, Request
 from app.gui.controls import Controls
 from app.gui.record_panel import RecordPanel
 from app.gui.stage import Stage
 from app.gui.status_bar import Figures, StatusBar
-from app.options import OutputConfig
 from engine.types import Output, Shown
 
 if TYPE_CHECKING:
     from engine.events import Event
-    from engine.live.dispatch import Route
-    from engine.sinks.base import Sink
+    from engine.types import Image
 
 _FIGURES_MS = 500
-_RECORDER = "recorder"
 _WARNINGS = {
     "camera-lost", "sink-failed", "stage-failed", "engine-restart", "swapper-fallback", "detector-fallback",
     "extra-failed",
@@ -35,7 +31,6 @@ class Live(QObject):
     Args:
         bridge: the engine.
         request: gives what Start asks for; may raise `UsageError`.
-        config: where recordings go.
     """
 
     failed = Signal(object)
@@ -45,14 +40,11 @@ class Live(QObject):
     """The camera, or the swapper's network, is back."""
     figures = Signal(object)
     """`engine.live.stats.Stats` now and then, None when nothing runs any more."""
-    saved = Signal(str)
-    """A recording is complete: its path."""
 
     def __init__(
         self,
         bridge: Bridge,
         request: Callable[[], Request],
-        config: OutputConfig,
         stage: Stage,
         controls: Controls,
         status: StatusBar,
@@ -60,10 +52,8 @@ class Live(QObject):
         parent: QObject,
     ) -> None:
         super().__init__(parent)
-        self._bridge, self._request, self._config = bridge, request, config
+        self._bridge, self._request = bridge, request
         self._stage, self._controls, self._status, self._panel = stage, controls, status, recording
-        self._recorder: Sink | None = None
-        self._recording: Path | None = None
         self._state = "idle"
         self._output: Output | None = None
         self.pass_through = False
@@ -83,21 +73,21 @@ class Live(QObject):
         controls.stop_wanted.connect(self.stop)
         controls.panic_switched.connect(bridge.panic)
         controls.compare_switched.connect(stage.preview.set_comparing)
-        recording.record_switched.connect(self._switch_recording)
         bridge.started.connect(self._started)
         bridge.ended.connect(self._ended)
         bridge.failed.connect(self.failed)
         bridge.happened.connect(self._happened)
         bridge.picture_ready.connect(self._show_picture)
-        bridge.sink_added.connect(self._sink_added)
-        bridge.sink_gone.connect(self._sink_gone)
-        bridge.sink_refused.connect(self._sink_refused)
         self._set_state("idle")
 
     @property
     def runs(self) -> bool:
         """A session runs, or is about to."""
         return self._state != "idle"
+
+    def picture(self) -> Image | None:
+        """The picture that left last; None while none did."""
+        return None if self._output is None else self._output.image
 
     def start(self) -> None:
         """Start with what the panels say."""
@@ -138,8 +128,6 @@ class Live(QObject):
             self.warned.emit(event.message)
 
     def _ended(self) -> None:
-        if self._recorder is not None:
-            self._sink_gone(self._recorder)
         self._output = None
         self._stage.preview.show_output(None)
         self._set_state("idle")
@@ -149,47 +137,6 @@ class Live(QObject):
         if output is not None and self.runs:
             self._output = output
             self._stage.preview.show_output(output)
-
-    # recording
-
-    def _switch_recording(self, on: bool) -> None:
-        if on:
-            self.record(self._new_recording())
-        elif self._recorder is not None:
-            self._bridge.remove_sink(self._recorder)
-
-    def record(self, path: Path) -> None:
-        """Record to this file from now on."""
-        self._recording = path
-        config = self._request().config
-        swapper = "none" if config.tracking_only else config.swap.swapper
-
-        def make() -> Route:
-            from app.build import make_recorder
-
-            return make_recorder(path, swapper)
-
-        self._bridge.add_sink(make, _RECORDER)
-
-    def _new_recording(self) -> Path:
-        movies = QStandardPaths.StandardLocation.MoviesLocation
-        folder = Path(self._config.recordings or QStandardPaths.writableLocation(movies))
-        return folder / f"Kawari {QDateTime.currentDateTime().toString('yyyy-MM-dd HH-mm-ss')}.mp4"
-
-    def _sink_added(self, sink: Sink) -> None:
-        if sink.name == _RECORDER:
-            self._recorder = sink
-            self._panel.set_recording(True)
-
-    def _sink_gone(self, sink: Sink) -> None:
-        if sink is self._recorder:
-            self._recorder = None
-            self._panel.set_recording(False)
-            self.saved.emit(str(self._recording))
-
-    def _sink_refused(self, name: str) -> None:
-        if name == _RECORDER:
-            self._panel.set_recording(False)
 
     # what the window shows
 

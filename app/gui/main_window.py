@@ -18,8 +18,10 @@ from app.gui.desk import WindowDesk
 from app.gui.live import Live
 from app.gui.outputs import Outputs
 from app.gui.people import People
+from app.gui.recordings import Recordings
 from app.gui.settings import Settings, WindowConfig
 from app.gui.sidebar import Sidebar
+from app.gui.sound import Sound
 from app.gui.sources import Sources
 from app.gui.stage import Stage
 from app.gui.status_bar import StatusBar
@@ -63,11 +65,17 @@ class MainWindow(QMainWindow):
         self.bridge = Bridge(library, self, self._settings.neural)
         panels = self.sidebar
         self.sources = Sources(panels.source, self.bridge, library.consents, self)
-        self.live = Live(
-            self.bridge, self._request, self._settings.output,
-            self.stage, self.controls, self.status, panels.record, self,
+        self.sound = Sound(self.bridge, panels.sound, self)
+        self.recordings = Recordings(
+            self.bridge, panels.record, self._settings.output, self.sound,
+            lambda: self.desk.swapper, lambda: self.live.picture(), self,
         )  # fmt: skip
-        self.desk = WindowDesk(self.bridge, self.live, panels, self.controls, self.sources, self)
+        self.live = Live(
+            self.bridge, self._request, self.stage, self.controls, self.status, panels.record, self,
+        )  # fmt: skip
+        self.desk = WindowDesk(
+            self.bridge, self.live, self.recordings, panels, self.controls, self.sources, self
+        )
         self.outputs = Outputs(self.bridge, panels, self.desk, self._settings.output, self)
         self.people = People(self.stage.preview, panels.swap, self.sources, self.bridge, self)
         self.consents = Consents(panels.consents, self.sources, library, self.bridge, self)
@@ -105,9 +113,12 @@ class MainWindow(QMainWindow):
         self.consents.failed.connect(banners.show_error)
         self.consents.told.connect(lambda text, detail: banners.show_message("info", text, detail))
         self.live.figures.connect(panels.figures.show_stats)
+        self.live.figures.connect(self.sound.show_stats)
         self.live.warned.connect(lambda sentence: banners.show_message("warn", sentence))
         self.live.recovered.connect(lambda: banners.clear("warn"))
-        self.live.saved.connect(lambda path: banners.show_message("info", self.tr("Recording saved"), path))
+        self.recordings.failed.connect(banners.show_error)
+        self.recordings.warned.connect(lambda sentence: banners.show_message("warn", sentence))
+        self.recordings.saved.connect(lambda path: banners.show_message("info", self.tr("Saved"), path))
         self.sources.failed.connect(banners.show_error)
         self.sources.changed.connect(self._use_photos)
         self.sources.worn.connect(lambda: panels.photos.set_sources(self.sources.sources))
@@ -228,7 +239,7 @@ class MainWindow(QMainWindow):
         once = Qt.ConnectionType.SingleShotConnection
         self.sources.ready.connect(self.live.start, once)
         if record is not None:
-            self.bridge.started.connect(lambda: self.live.record(record), once)
+            self.bridge.started.connect(lambda: self.recordings.record(record), once)
 
     def showEvent(self, event: QShowEvent) -> None:
         """Once the window is on the screen, look for cameras and read the photos."""
@@ -247,6 +258,7 @@ class MainWindow(QMainWindow):
         self.outputs.close()
         self.verifying.cancel()
         self.bridge.close()
+        self.recordings.wait()
         super().closeEvent(event)
 
     def current_settings(self) -> Settings:
@@ -260,6 +272,7 @@ class MainWindow(QMainWindow):
             delay=self._settings.delay,
             camera=panels.camera.stored_config(),
             output=self.outputs.config(),
+            sound=self.sound.config(),
             window=WindowConfig(size.width(), size.height(), self.isMaximized()),
             faces=self.sources.remembered,
         )
@@ -267,6 +280,7 @@ class MainWindow(QMainWindow):
     def _warm_up(self) -> None:
         self.find_cameras()
         self.find_swappers()
+        self.sound.find_devices()
         self.sources.restore(self._settings.faces)
         self.outputs.restore()
 

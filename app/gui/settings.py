@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from app.options import CameraConfig, OutputConfig, from_stored, to_stored
+from app.options import CameraConfig, OutputConfig, SoundConfig, from_stored, to_stored
 from engine.config import (
     BadgeConfig,
     Checked,
@@ -70,6 +70,7 @@ class Settings:
     delay: DelayConfig = field(default_factory=DelayConfig)
     camera: CameraConfig = field(default_factory=CameraConfig)
     output: OutputConfig = field(default_factory=OutputConfig)
+    sound: SoundConfig = field(default_factory=SoundConfig)
     window: WindowConfig = field(default_factory=WindowConfig)
     faces: Remembered = ()
 
@@ -82,6 +83,7 @@ _SECTIONS: dict[str, type] = {
     "delay": DelayConfig,
     "camera": CameraConfig,
     "output": OutputConfig,
+    "sound": SoundConfig,
     "window": WindowConfig,
 }
 

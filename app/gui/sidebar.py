@@ -15,6 +15,7 @@ from app.gui.page_panel import PagePanel
 from app.gui.photo_panel import PhotoPanel
 from app.gui.record_panel import RecordPanel
 from app.gui.settings import Settings
+from app.gui.sound_panel import SoundPanel
 from app.gui.source_panel import SourcePanel
 from app.gui.swap_panel import SwapPanel
 from app.gui.verify_panel import VerifyPanel
@@ -40,6 +41,7 @@ class Sidebar(QTabWidget):
         self.swap = SwapPanel(settings.swap)
         self.virtual_camera = VirtualCameraPanel(settings.output)
         self.record = RecordPanel()
+        self.sound = SoundPanel(settings.sound)
         self.page = PagePanel(settings.output)
         self.vtuber = VtuberPanel(settings.output)
         self.guard = GuardPanel(settings.guard)
@@ -49,7 +51,7 @@ class Sidebar(QTabWidget):
         self.photos = PhotoPanel()
         self.verify = VerifyPanel()
         self._add(self.tr("Swap"), self.source, self.camera, self.swap)
-        self._add(self.tr("Outputs"), self.virtual_camera, self.record, self.page, self.vtuber)
+        self._add(self.tr("Outputs"), self.virtual_camera, self.record, self.sound, self.page, self.vtuber)
         self._add(self.tr("Safety"), self.guard, self.badge, self.consents)
         self._add(self.tr("Figures"), self.figures, self.photos)
         self._add(self.tr("Verify"), self.verify)

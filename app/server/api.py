@@ -19,6 +19,7 @@ from app.server.schema import (
     NewStrength,
     Panic,
     PanicCommand,
+    Pause,
     Problem,
     StartCommand,
     State,
@@ -61,6 +62,7 @@ def state_of(desk: Desk) -> State:
         strength=desk.strength,
         guard=desk.guard,
         swapper=desk.swapper,
+        recording=desk.recording,
         figures=stats,
     )
 
@@ -174,6 +176,19 @@ def make_api(desk: Desk, browser: BrowserSink) -> APIRouter:
         """Switch an output on or off."""
         desk.switch_output(output, wanted.on)
         return Choices(choices=desk.outputs())
+
+    @api.post("/api/recording/pause", operation_id="pauseRecording")
+    def pause_recording(wanted: Pause | None = None) -> State:
+        """Leave out what comes from now on, or go on; without a body, the other way than now."""
+        on = desk.recording == "on" if wanted is None or wanted.on is None else wanted.on
+        desk.pause_recording(on)
+        return state_of(desk)
+
+    @api.post("/api/recording/split", operation_id="splitRecording")
+    def split_recording() -> State:
+        """Go on in a new file."""
+        desk.split_recording()
+        return state_of(desk)
 
     @api.post(
         "/api/snapshot",

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from engine.config import GuardPolicy
+from engine.errors import UsageError
 from engine.events import Event
 from engine.live.stats import Stats
+
+if TYPE_CHECKING:
+    from engine.sinks.recorder import Recorder
+
+Recording = Literal["off", "on", "paused"]
+"""What the recorder is doing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +99,26 @@ class Desk(Protocol):
         """Switch an output on or off; while no session runs, for the next one."""
         ...
 
+    @property
+    def recording(self) -> Recording:
+        """What the recorder is doing."""
+        ...
+
+    def pause_recording(self, on: bool) -> None:
+        """Leave out what comes from now on, or go on. Raises `UsageError` if nothing is recorded."""
+        ...
+
+    def split_recording(self) -> None:
+        """Go on in a new file. Raises `UsageError` if nothing is recorded."""
+        ...
+
     def subscribe(self, callback: Callable[[Event], None]) -> Callable[[], None]:
         """Call back with each event of every session; the result ends it."""
         ...
+
+
+def the_recorder(present: Recorder | None) -> Recorder:
+    """The recorder that is there; raises `UsageError` if there is none."""
+    if present is None:
+        raise UsageError("Nothing is recorded", "Switch the output 'recording' on first")
+    return present

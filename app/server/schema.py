@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.server.desk import Choice
+from app.server.desk import Choice, Recording
 from engine.config import GuardPolicy
 from engine.live.stats import Stats
 
@@ -35,6 +35,7 @@ class State(BaseModel):
     strength: float
     guard: GuardPolicy = Field(description="What leaves instead of an unswapped face.")
     swapper: str
+    recording: Recording = Field(description="off, on or paused.")
     figures: Stats = Field(description="All figures; times in milliseconds.")
 
 
@@ -58,6 +59,12 @@ class Switch(Strict):
 
 class Panic(Strict):
     """Cover or uncover."""
+
+    on: bool | None = Field(None, description="Left out: the other way than now.")
+
+
+class Pause(Strict):
+    """Pause the recording or go on."""
 
     on: bool | None = Field(None, description="Left out: the other way than now.")
 

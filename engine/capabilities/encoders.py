@@ -53,16 +53,17 @@ class Encoder:
     trouble: str = ""
 
 
-def h264_encoders(width: int = 640, height: int = 360) -> Iterator[Encoder]:
+def h264_encoders(width: int = 640, height: int = 360, wanted: str = "") -> Iterator[Encoder]:
     """The encoders that PyAV was built with, best first, each tried as it is reached.
 
     Args:
         width, height: pixels of the pictures it is tried on, both even.
+        wanted: only the one of this name; all if empty.
     """
     import av
 
     for name, maker, pixel_format, options in _CANDIDATES:
-        if name in av.codecs_available:
+        if name in av.codecs_available and wanted in ("", name):
             trouble = _trouble(name, pixel_format, options, width, height)
             yield Encoder(name, maker, pixel_format, options, trouble)
 

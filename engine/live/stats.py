@@ -68,10 +68,10 @@ class Stats:
         """How late a voice must be to match the picture that others see now; 0 before the first.
 
         It is the usual age of the last pictures at the virtual camera, else at the browser page, else in
-        the window, else at the latest sink.
+        the window, else at the quickest sink.
         """
         ages = {sink.name: sink.recent_ms for sink in self.sinks if not sink.failed and sink.recent_ms}
-        return next((ages[name] for name in _SEEN if name in ages), max(ages.values(), default=0.0))
+        return next((ages[name] for name in _SEEN if name in ages), min(ages.values(), default=0.0))
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""

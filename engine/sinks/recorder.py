@@ -33,7 +33,8 @@ class Recorder:
 
     Args:
         path: `.mp4`, `.mov` or `.mkv`; replaced if it exists, and so are `NAME_002` … where it is split.
-        codec: of the pictures; the best encoder that works here if None.
+        codec: of the pictures; if None, `encoder` is asked for what it does best.
+        encoder: FFmpeg's name of an H.264 encoder; the best that works here if empty.
         microphone: whose sound goes into the file; None for none.
         shift_ms: how much later sound is put than it was taken, for a camera that is late itself.
         split: when to go on in a new file.
@@ -51,6 +52,7 @@ class Recorder:
         path: str | Path,
         *,
         codec: Codec | None = None,
+        encoder: str = "",
         microphone: Listening | None = None,
         shift_ms: float = 0.0,
         split: Split | None = None,
@@ -59,7 +61,8 @@ class Recorder:
     ) -> None:
         self._path = Path(path)
         check_name(self._path)
-        self._codec, self._microphone, self._shift_ns = codec, microphone, round(shift_ms * 1e6)
+        self._codec, self._encoder = codec, encoder
+        self._microphone, self._shift_ns = microphone, round(shift_ms * 1e6)
         self._split, self._finish, self._warn = split or Split(), finish, warn
         self._paused = self._split_asked = False
         self._part: Recording | None = None
@@ -88,7 +91,7 @@ class Recorder:
             raise UsageError(f"There is no folder {self._path.parent}", "Create it, or choose another one")
         width, height = (max(2, side - side % 2) for side in (stream.width, stream.height))
         self._fps = stream.fps if stream.fps > 0 else 30.0
-        self._live_codec = _keyed(self._codec or _best_codec(width, height), self._fps)
+        self._live_codec = _keyed(self._codec or _best_codec(width, height, self._encoder), self._fps)
         self._canvas: Image = np.zeros((height, width, 3), np.uint8)
         self._tape = self._listen()
         self._parts, self._silence_told = 0, False
@@ -182,12 +185,18 @@ class Recorder:
         return self._canvas
 
 
-def _best_codec(width: int, height: int) -> Codec:
+def _best_codec(width: int, height: int, wanted: str) -> Codec:
     from engine.capabilities.encoders import h264_encoders
 
-    for encoder in h264_encoders(width, height):
+    trouble = "it is not part of this PyAV"
+    for encoder in h264_encoders(width, height, wanted):
         if not encoder.trouble:
             return Codec(encoder.name, dict(encoder.options), odd_sizes=False, pixels=encoder.pixel_format)
+        trouble = encoder.trouble
+    if wanted:
+        raise DeviceError(
+            f"The encoder {wanted} can't be used: {trouble}", "Let Kawari choose, or take libx264"
+        )
     raise DeviceError("No H.264 encoder works here", "Run: pip install --force-reinstall av")
 
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from engine.errors import UsageError
-from engine.sinks.recording import Recording
+
+if TYPE_CHECKING:
+    from engine.sinks.recording import Recording
 
 _SECONDS = {"s": 1, "min": 60, "h": 3600}
 _BYTES = {"MB": 10**6, "GB": 10**9}

@@ -138,7 +138,7 @@ def test_a_recording(window: MainWindow, qtbot: QtBot, tmp_path: Path) -> None:
     with qtbot.waitSignal(window.bridge.sink_added, timeout=LONG_MS):
         window.sidebar.record.record.click()
     qtbot.waitUntil(lambda: any(p.stat().st_size > 1000 for p in tmp_path.glob("*.mp4")), timeout=LONG_MS)
-    with qtbot.waitSignal(window.live.saved, timeout=LONG_MS) as saved:
+    with qtbot.waitSignal(window.recordings.saved, timeout=LONG_MS) as saved:
         window.sidebar.record.record.click()
     with av.open(saved.args[0]) as container:
         assert sum(1 for _ in container.decode(video=0)) > 0
@@ -152,7 +152,7 @@ def test_a_recording_is_finished_when_the_session_stops(
     with qtbot.waitSignal(window.bridge.sink_added, timeout=LONG_MS):
         window.sidebar.record.record.click()
     qtbot.waitUntil(lambda: any(p.stat().st_size > 1000 for p in tmp_path.glob("*.mp4")), timeout=LONG_MS)
-    with qtbot.waitSignal(window.live.saved, timeout=LONG_MS) as saved:
+    with qtbot.waitSignal(window.recordings.saved, timeout=LONG_MS) as saved:
         stopped(window, qtbot)
     with av.open(saved.args[0]) as container:
         assert sum(1 for _ in container.decode(video=0)) > 0

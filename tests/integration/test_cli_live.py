@@ -36,6 +36,21 @@ def test_headless(kawari: Kawari, tmp_path: Path) -> None:
     assert f"{figures['frames_out']} pictures" in done.stdout
 
 
+def test_a_recording_in_parts_without_a_microphone(kawari: Kawari, tmp_path: Path) -> None:
+    done = kawari(
+        "live", "--headless", *DEMO, "--seconds", "6", "--record", tmp_path / "r.mp4", "--split", "2s",
+        "--microphone", "no such microphone",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "The recording has no sound." in done.stderr
+    parts = sorted(tmp_path.glob("r*.mp4"))
+    assert len(parts) >= 2 and parts[1].name == "r_002.mp4"
+    for part in parts:  # each is watermarked and signed
+        report = json.loads(kawari("verify", part, "--json").stdout)
+        assert report["manifest"]["trust"] == "trusted", report
+        assert report["manifest"]["synthetic"]
+
+
 def test_a_still_as_camera(kawari: Kawari, tmp_path: Path) -> None:
     stats = tmp_path / "s.json"
     done = kawari("live", "--headless", "--camera", portrait_path(), "--seconds", "3", "--stats", stats)
@@ -51,6 +66,10 @@ def test_a_still_as_camera(kawari: Kawari, tmp_path: Path) -> None:
         (["--headless", "--size", "huge", *DEMO[:2]], 2),
         (["--headless", *DEMO, "--record", "r.avi"], 2),
         (["--headless", *DEMO, "--record", "no/r.mp4"], 2),
+        (["--headless", *DEMO, "--record", "r.mp4", "--split", "5 apples"], 2),
+        (["--headless", *DEMO, "--record", "r.mp4", "--encoder", "h264_none"], 4),
+        (["--headless", *DEMO, "--monitor", "default"], 2),
+        (["--headless", *DEMO, "--microphone", "no such", "--monitor", "default"], 4),
         (["--headless", *DEMO, "--stats", "no/s.json"], 2),
         (["--headless", *DEMO, "--source", "no.jpg"], 3),
         (["--headless", *DEMO, "--virtual-camera", "No Such Device"], 4),

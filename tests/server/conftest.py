@@ -14,12 +14,13 @@ import pytest
 import requests
 
 from app.build import make_browser
-from app.desk import LiveDesk, Plug, Worn
+from app.desk import RECORDING, LiveDesk, Plug, Worn
 from app.options import CameraConfig
 from engine.config import DelayConfig, SessionConfig
 from engine.identity.demo import demo_photo
 from engine.sinks.browser import BrowserSink
 from engine.sinks.null import NullSink
+from engine.sinks.recorder import Recorder
 from engine.swap import make_swapper
 
 pytest.importorskip("fastapi", reason="the extra `server` is not installed")
@@ -68,12 +69,19 @@ def prepared() -> Any:
 
 
 def make_desk(
-    browser: BrowserSink, *, identity: Any = None, always: Any = (), config: SessionConfig = SLOW
+    browser: BrowserSink,
+    *,
+    identity: Any = None,
+    always: Any = (),
+    config: SessionConfig = SLOW,
+    recording: Path | None = None,
 ) -> LiveDesk:
     """Two faces; without an `identity` nothing can be swapped, which is enough where nothing runs."""
     swapper = make_swapper()
     faces = [] if config.tracking_only else [Worn(name, identity) for name in ("a", "b")]
     plugs = [Plug("null", "Nothing", NullSink)]
+    if recording is not None:
+        plugs.append(Plug(RECORDING, "Recording", lambda: Recorder(recording)))
     return LiveDesk(config, CameraConfig("demo", "320x240", 15.0), swapper, faces, plugs, [browser, *always])
 
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import av
 import cv2
 import numpy as np
 import pytest
@@ -94,6 +95,9 @@ def test_cameras_and_outputs(live: Client) -> None:
         ("PUT", "/api/face", {"id": "7"}, 422),
         ("PUT", "/api/outputs/none", {"on": True}, 422),
         ("POST", "/api/snapshot", None, 409),
+        ("POST", "/api/recording/pause", {"on": True}, 409),
+        ("POST", "/api/recording/pause", {"on": "much"}, 422),
+        ("POST", "/api/recording/split", None, 409),
         ("GET", "/api/none", None, 404),
         ("DELETE", "/api/state", None, 405),
     ],
@@ -104,6 +108,32 @@ def test_what_can_not_be_done_is_said(client: Client, method: str, path: str, bo
     assert set(answer.json()) == {"error", "remedy"}
     assert answer.json()["error"].endswith(".")
     assert client.desk.guard.value == "hold"
+
+
+def test_a_recording_is_paused_and_split(tmp_path: Path) -> None:
+    browser, path = make_browser("mesh"), tmp_path / "r.mp4"
+    desk = make_desk(browser, config=replace(SLOW, tracking_only=True), recording=path)
+    with serving(desk, browser) as client:
+        client("PUT", "/api/outputs/recording", {"on": True})
+        assert client("POST", "/api/start").json()["recording"] == "on"
+        until(lambda: [s for s in desk.stats().sinks if s.name == "recorder" and s.written])
+        assert client("POST", "/api/recording/pause").json()["recording"] == "paused"
+        assert client("POST", "/api/recording/pause").json()["recording"] == "on"
+        assert client("POST", "/api/recording/pause", {"on": True}).json()["recording"] == "paused"
+        assert client("POST", "/api/recording/pause", {"on": False}).json()["recording"] == "on"
+        assert client("POST", "/api/recording/split").status_code == 200
+        until((tmp_path / "r_002.mp4").exists)
+        assert client("PUT", "/api/outputs/recording", {"on": False}).status_code == 200
+        assert client("GET", "/api/state").json()["recording"] == "off"
+        assert client("POST", "/api/recording/split").status_code == 409
+    desk.close()
+    assert all(len(probe(one)) == 1 for one in (path, tmp_path / "r_002.mp4"))
+
+
+def probe(path: Path) -> list[str]:
+    """The kinds of its streams."""
+    with av.open(str(path)) as file:
+        return [stream.type for stream in file.streams]
 
 
 def test_snapshot_is_marked_and_signed(live: Client, tmp_path: Path) -> None:
