@@ -33,4 +33,4 @@ def test_the_server_keeps_to_its_openapi_document(client: Client, tmp_path: Path
         check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout[-6000:]
-    assert "14 passed" in done.stdout.replace("✅", ""), done.stdout[-3000:]
+    assert "16 passed" in done.stdout.replace("✅", ""), done.stdout[-3000:]
