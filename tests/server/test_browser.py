@@ -17,11 +17,16 @@ import cv2
 import numpy as np
 import pytest
 import requests
+from PIL import Image as PillowImage
 from websockets.sync.client import ClientConnection, connect
 
 from app.build import make_browser
+from engine.folders import home
+from engine.identity.demo import portrait_path
+from engine.mark.detector import Detector, Verdict
+from engine.mark.marker import make_marker
 from engine.sinks.base import StreamInfo
-from engine.types import Image, Output, Shown
+from engine.types import Frame, Image, Output, Shown
 from tests.server.conftest import make_desk, prepared, serving, until
 
 pytestmark = pytest.mark.gui
@@ -147,6 +152,31 @@ def test_chromium_shows_the_moving_swapped_picture(tab: Tab) -> None:
         client.desk.panic(True)
         covered: Output = until(lambda: next((o for o in memory.outputs if o.reason == "panic"), None))
         until(lambda: unlike(reduced(tab.screenshot()), covered.image) < 4)
+
+
+def test_screenshots_of_the_page_carry_the_watermark(tab: Tab) -> None:
+    """JPEG, a browser's decoder and its canvas lie between; the page fills the window at another size."""
+    marker, browser = make_marker(home(), "mesh", None), make_browser("mesh")
+    with PillowImage.open(portrait_path()) as portrait:
+        scene = np.asarray(portrait.convert("RGB").resize((1280, 1280)))[:, :, ::-1]
+    browser.open(StreamInfo(1280, 720, 30.0, True))
+    detector, plain = Detector(), Detector()
+    with serving(make_desk(browser), browser) as client:
+        size = {"width": 960, "height": 540, "deviceScaleFactor": 1, "mobile": False}
+        tab.call("Emulation.setDeviceMetricsOverride", **size)
+        tab.call("Page.navigate", url=client.server.page)
+        for number in range(40):
+            image = np.ascontiguousarray(scene[number * 8 : number * 8 + 720])
+            plain.feed(cv2.resize(image, (960, 540), interpolation=cv2.INTER_AREA).astype(np.uint8))
+            marker.apply(image)
+            seen = browser.newest[0]
+            browser.write(Output(Frame(number, time.monotonic_ns(), image), image))
+            until(lambda seen=seen: browser.newest[0] > seen)
+            detector.feed(tab.screenshot())
+    browser.close()
+    found = detector.find()
+    assert (found.verdict, found.payload) == (Verdict.PRESENT, marker.payload), found
+    assert plain.find().verdict is Verdict.ABSENT
 
 
 def test_background_and_lost_server(tab: Tab) -> None:
