@@ -92,7 +92,7 @@ def make_session(
     def cover(seen: str) -> None:
         session.panic(True, f"{seen}: it was covered; uncover it when that is not so")
 
-    watch = Route(ContentWatch(cover, _judges), Policy.DROP_OLDEST, 1)
+    watch = Route(ContentWatch(cover, _judges), Policy.DROP_OLDEST, 1, restart=True)
     session = Session(
         config, source, (*sinks, watch), identity=identity, swapper=swapper,
         marker=_marker(swapper.name, badge or Badge()), picture=_guard_picture(config.guard),

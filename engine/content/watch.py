@@ -23,7 +23,8 @@ class ContentWatch:
 
     Args:
         act: called with what was seen, on the sink's thread.
-        judges: makes the judges; called with the first picture, so that nobody waits for their networks.
+        judges: makes the judges; called once, by `open` or else by the first `write`. While pictures
+            flow, loading networks would make them late, and on a slow machine pass for a sink that hangs.
         clock: seconds by which a second passes; the time of capture unless given.
     """
 
@@ -38,13 +39,13 @@ class ContentWatch:
         self._act = act
         self._make = judges
         self._clock = clock
-        self._judges: list[tuple[Judge, deque[bool]]] | None = None
+        self._judges: list[tuple[Judge, deque[bool]]] = []
         self._next = float("-inf")
 
     def open(self, stream: StreamInfo) -> None:
-        """Forget what was seen."""
+        """Get ready, and forget what was seen. Raises `ModelError` if a network can't be loaded."""
         del stream
-        for _, recent in self._judges or ():
+        for _, recent in self._ready():
             recent.clear()
         self._next = float("-inf")
 
@@ -53,10 +54,8 @@ class ContentWatch:
         now = self._clock(output.frame)
         if now < self._next or output.reason == "panic":
             return
-        if self._judges is None:
-            self._judges = [(judge, deque(maxlen=_WINDOW)) for judge in self._make()]
         self._next = now + _PERIOD_S
-        for judge, recent in self._judges:
+        for judge, recent in self._ready():
             recent.append(judge.sees(output))
             if sum(recent) >= _POSITIVES:
                 recent.clear()
@@ -64,9 +63,14 @@ class ContentWatch:
 
     def settle(self) -> None:
         """A clip or picture has ended: of fewer than three looks, most decide."""
-        for judge, recent in self._judges or ():
+        for judge, recent in self._judges:
             if len(recent) < _WINDOW and 2 * sum(recent) > len(recent):
                 self._act(judge.message)
+
+    def _ready(self) -> list[tuple[Judge, deque[bool]]]:
+        if not self._judges:
+            self._judges = [(judge, deque(maxlen=_WINDOW)) for judge in self._make()]
+        return self._judges
 
     def close(self) -> None:
         """Nothing is held open."""

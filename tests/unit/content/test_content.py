@@ -80,6 +80,18 @@ def test_one_picture_a_second_is_judged() -> None:
     assert watch([0] * 300, rate=30)[1] == 10
 
 
+def test_the_networks_are_loaded_before_pictures_flow_or_with_the_first() -> None:
+    for opens in (True, False):
+        made: list[str] = []
+        sink = ContentWatch(made.append, lambda made=made: (made.append("judges"), bright([])())[1])
+        if opens:
+            sink.open(StreamInfo(8, 8, 30, live=True))
+        assert made == ["judges"] * opens
+        for second in (0, 1):
+            sink.write(output(second, 255))
+        assert made == ["judges", "Too bright"]
+
+
 def test_what_is_covered_whole_is_not_judged_what_the_guard_covers_is() -> None:
     assert watch([255] * 5, reason="panic") == (0, 0)
     assert watch([255] * 2, reason="not-swapped") == (1, 2)
