@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 from engine.catalog.entry import Entry, read_catalogue
 from engine.catalog.store import Store
+from engine.catalog.trial import try_out
 from models import CATALOGUE
 
 __all__ = ["open_store"]
 
 
-def open_store(home: Path) -> Store:
+def open_store(home: Path, trial: Callable[[Path], None] = try_out) -> Store:
     """The user's store, with the built-in catalogue and the entries the user added.
 
     Args:
         home: Kawari's folder, `engine.folders.home()`. Models lie in `models/`, own entries in
             `catalogue/*.toml`; KAWARI_MIRROR names a folder to look into before the network.
+        trial: see `Store`.
 
     Raises:
         ModelError: an entry is wrong.
@@ -26,4 +29,4 @@ def open_store(home: Path) -> Store:
     for path in sorted((home / "catalogue").glob("*.toml")):
         entries.update(read_catalogue(path))
     mirror = os.environ.get("KAWARI_MIRROR")
-    return Store(home / "models", entries, Path(mirror) if mirror else None)
+    return Store(home / "models", entries, Path(mirror) if mirror else None, trial)

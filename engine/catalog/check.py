@@ -1,22 +1,24 @@
 """Looks at a model file before anything loads it: is it what the catalogue says?
 
-ONNX files are data, not code: a graph that names weights outside its own file or operators of a
-foreign domain is refused.
+ONNX files are data, not code: what leads out of the file is refused (`engine.catalog.foreign`), and a
+file without a published or pinned SHA-256 is tried out in another process first.
 """
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from pathlib import Path
 
 import onnx
 
 from engine.catalog.entry import Contract, Entry, Tensor
+from engine.catalog.foreign import refuse_foreign
+from engine.catalog.trial import try_out
 from engine.errors import ModelError
 
-LARGEST = 4 << 30
-"""Bytes; no model of a known kind comes near."""
-_DOMAINS = {"", "ai.onnx", "ai.onnx.ml", "com.microsoft"}
+LARGEST = (2 << 30) - 1
+"""Bytes; more than that can't be parsed, and no model of a known kind comes near."""
 _NUMBERS = {onnx.TensorProto.FLOAT, onnx.TensorProto.FLOAT16, onnx.TensorProto.DOUBLE}
 _LFS = b"version https://git-lfs"
 
@@ -27,13 +29,14 @@ def sha256(path: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def check_file(path: Path, entry: Entry, pinned: str = "") -> str:
+def check_file(path: Path, entry: Entry, pinned: str = "", trial: Callable[[Path], None] = try_out) -> str:
     """Check a file against its entry.
 
     Args:
         path: the file.
         entry: what it should be.
         pinned: SHA-256 noted at an earlier import, used where the entry has none.
+        trial: tries a file that nobody vouches for, see `engine.catalog.trial`.
 
     Returns:
         Its SHA-256, hex.
@@ -75,8 +78,29 @@ def check_file(path: Path, entry: Entry, pinned: str = "") -> str:
             f"not {expected[:12]}…",
             f"{again}; for a conversion of your own: kawari models import {entry.name} FILE --trust",
         )
+    if not expected:
+        trial(path)
     check_graph(path, entry.contract)
     return digest
+
+
+def parse(path: Path) -> onnx.ModelProto:
+    """Parse an ONNX file; nothing outside it is read.
+
+    Raises:
+        ModelError: it is none.
+    """
+    try:
+        model = onnx.load(str(path), load_external_data=False)
+    except MemoryError:
+        raise
+    except Exception as error:
+        raise ModelError(
+            f"{path.name} is damaged or no ONNX file", "Get the file again from its publisher"
+        ) from error
+    if not model.graph.node:
+        raise ModelError(f"{path.name} is damaged or no ONNX file", "Get the file again from its publisher")
+    return model
 
 
 def check_graph(path: Path, contract: Contract) -> None:
@@ -85,27 +109,8 @@ def check_graph(path: Path, contract: Contract) -> None:
     Raises:
         ModelError: it is no ONNX file, refers to something outside itself, or does not fit.
     """
-    try:
-        model = onnx.load(str(path), load_external_data=False)
-    except Exception as error:
-        raise ModelError(
-            f"{path.name} is damaged or no ONNX file", "Get the file again from its publisher"
-        ) from error
-    if not model.graph.node:
-        raise ModelError(f"{path.name} is damaged or no ONNX file", "Get the file again from its publisher")
-    for tensor in model.graph.initializer:
-        if tensor.data_location == onnx.TensorProto.EXTERNAL:
-            raise ModelError(
-                f"{path.name} keeps its weights in another file, which Kawari refuses",
-                "Use a version of the model that is one file",
-            )
-    foreign = {node.domain for node in model.graph.node} - _DOMAINS
-    foreign |= {function.domain for function in model.functions} - _DOMAINS
-    if foreign:
-        raise ModelError(
-            f"{path.name} needs custom operators ({sorted(foreign)[0]}), which Kawari refuses",
-            "Use a version of the model that is plain ONNX",
-        )
+    model = parse(path)
+    refuse_foreign(model, path.name)
     weights = {tensor.name for tensor in model.graph.initializer}
     inputs = [value for value in model.graph.input if value.name not in weights]
     _compare(path.name, "input", contract.inputs, inputs)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from typing import Any
 from engine.catalog.check import check_file
 from engine.catalog.download import Progress, fetch
 from engine.catalog.entry import Entry
+from engine.catalog.trial import try_out
 from engine.errors import DeviceError, ModelError, RefusedError, UsageError
 from engine.folders import write_private
 
@@ -42,12 +43,20 @@ class Store:
         folder: created when the first model comes.
         catalogue: the known models by name.
         mirror: a folder that is looked into before the network, for machines without one.
+        trial: tries files that nobody vouches for, see `engine.catalog.trial`.
     """
 
-    def __init__(self, folder: Path, catalogue: Mapping[str, Entry], mirror: Path | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        catalogue: Mapping[str, Entry],
+        mirror: Path | None = None,
+        trial: Callable[[Path], None] = try_out,
+    ) -> None:
         self.folder = folder
         self.catalogue = catalogue
         self.mirror = mirror
+        self.trial = trial
         self._notes = folder / "store.json"
         self._checked: dict[str, tuple[str, int, int]] = {}
 
@@ -132,14 +141,14 @@ class Store:
             raise ModelError(f"There is no file {source.name}", "Check the path")
         if trust:
             entry = _other(entry)
-        check_file(source, entry, "" if trust else self._pinned(name))
+        digest = check_file(source, entry, "" if trust else self._pinned(name), self.trial)
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             with tempfile.NamedTemporaryFile(dir=self.folder, suffix=".part", delete=False) as target:
                 part = Path(target.name)
             try:
                 shutil.copyfile(source, part)
-                return self._place(entry, part, trust=trust)
+                return self._place(entry, part, digest, trust=trust)
             finally:
                 part.unlink(missing_ok=True)
         except OSError as error:
@@ -173,7 +182,7 @@ class Store:
                 problem = error
                 continue
             try:
-                return self._place(entry, part)
+                return self._place(entry, part, self._pinned(name))
             except ModelError as error:
                 part.unlink(missing_ok=True)  # whole but wrong: nothing to go on from
                 problem = error
@@ -204,8 +213,8 @@ class Store:
         note = self._read()["models"].get(name, {})
         return "" if note.get("trusted") else str(note.get("sha256", ""))
 
-    def _place(self, entry: Entry, part: Path, *, trust: bool = False) -> Installed:
-        digest = check_file(part, entry, "" if trust else self._pinned(entry.name))
+    def _place(self, entry: Entry, part: Path, expected: str, *, trust: bool = False) -> Installed:
+        digest = check_file(part, entry, expected, self.trial)
         path = self.folder / entry.file
         part.replace(path)
         notes = self._read()

@@ -38,7 +38,10 @@ def read_emap(path: Path) -> Emap:
     last = [tensor for tensor in square if tensor is graph.initializer[-1]]
     for candidates in (named, unread, last):
         if len(candidates) == 1:
-            return numpy_helper.to_array(candidates[0]).astype(np.float32)
+            try:
+                return numpy_helper.to_array(candidates[0]).astype(np.float32)
+            except ValueError:
+                break  # it has not as many numbers as it says
     raise ModelError(
         f"{path.name} has lost its embedding matrix",
         "Use the original file: a converter has dropped a part that no node reads",

@@ -107,7 +107,7 @@ def make_variant(
             exact=name,
         )
         # Converters are the user's own act: the licence that was accepted covers the result.
-        own = Store(store.folder, {**store.catalogue, variant.name: variant}, store.mirror)
+        own = Store(store.folder, {**store.catalogue, variant.name: variant}, store.mirror, store.trial)
         own.accept(variant.name)
         installed = own.add(variant.name, target, trust=True)
     write_private(catalogue / f"{variant.name}.toml", to_toml(variant).encode())

@@ -13,7 +13,7 @@ from engine.catalog.store import Store
 @pytest.fixture
 def store(standins: Path, tmp_path: Path) -> Store:
     """A store that holds the stand-ins of inswapper and ArcFace."""
-    store = open_store(tmp_path / "home")
+    store = open_store(tmp_path / "home", trial=lambda _: None)
     for name, file in (
         ("inswapper_128", "inswapper_128.onnx"),
         ("arcface_w600k_r50", "models/buffalo_l/w600k_r50.onnx"),

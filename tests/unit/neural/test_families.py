@@ -33,7 +33,7 @@ FACE = Face(0, landmarks(), 1.0)
 
 
 def store_with(folder: Path, names: Iterable[str]) -> Store:
-    store = open_store(folder / "home")
+    store = open_store(folder / "home", trial=lambda _: None)
     for name in names:
         entry = store.entry(name)
         if store.installed(name) is None:

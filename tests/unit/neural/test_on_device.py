@@ -52,7 +52,7 @@ def several() -> bool:
 @pytest.fixture
 def store(tmp_path: Path, several: bool) -> Store:
     """The swapper turns colours round, so that what it made is never like the face."""
-    store = open_store(tmp_path / "home")
+    store = open_store(tmp_path / "home", trial=lambda _: None)
     for name in NAMES:
         entry, path = store.entry(name), tmp_path / f"{name}.onnx"
         if name == "inswapper_128":
