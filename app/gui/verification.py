@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from engine.errors import CancelledError, InputError
+from engine.errors import CancelledError, DeviceError, InputError
 from engine.sources.base import Source, SourceInfo
 from engine.types import Frame
 
@@ -39,14 +40,15 @@ class Verification:
             CancelledError: it was stopped.
             InputError, DeviceError: the file or the camera can't be read.
         """
-        from engine.folders import home
-        from engine.mark.signer import local_signing_key
-        from engine.mark.verify import Report, examine, verify_file
+        from engine.mark.verify import verify_camera, verify_file
 
+        key = _own_key()
         if not isinstance(self._subject, Path):
             from app.build import source_giver
 
-            return Report(examine(self._watched(source_giver(self._subject)())), None, None)
+            return verify_camera(self._watched(source_giver(self._subject)()), key=key)
+        from engine.folders import home
+        from engine.mark.signer import local_signing_key
         from engine.sources.file import FileSource
         from engine.sources.still import StillSource, is_still
 
@@ -54,7 +56,7 @@ class Verification:
             raise InputError(f"There is no file {self._subject.name}", "Check the path")
         kind = StillSource if is_still(self._subject) else FileSource
         root = local_signing_key(home()).root
-        return verify_file(self._subject, self._watched(kind(self._subject)), root)
+        return verify_file(self._subject, self._watched(kind(self._subject)), root, key)
 
     def cancel(self) -> None:
         """Stop soon; a read that blocks is interrupted."""
@@ -92,3 +94,13 @@ class _Watched:
     def _check(self) -> None:
         if self._stopped.is_set():
             raise CancelledError("The examination was stopped")
+
+
+def _own_key() -> bytes | None:
+    """The user's private watermark key; None if there is none, or it can't be read."""
+    from engine.folders import home
+    from engine.mark.private_key import private_key
+
+    with contextlib.suppress(DeviceError):
+        return private_key(home())
+    return None

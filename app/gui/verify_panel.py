@@ -98,11 +98,13 @@ class VerifyPanel(Card):
     def show_report(self, name: str, report: Report) -> None:
         """What was found in the file or camera of that name."""
         self._set_busy(False)
+        verdicts = [one.verdict for one in (report.watermark, report.private) if one is not None]
+        best = next((one for one in Verdict if one in verdicts), Verdict.ABSENT)  # the surest first
         text, role = {
             Verdict.PRESENT: (self.tr("Made by Kawari"), "verdict-good"),
             Verdict.UNCERTAIN: (self.tr("Perhaps: not enough to be sure"), "verdict-warn"),
             Verdict.ABSENT: (self.tr("No watermark of Kawari found"), "title"),
-        }[report.watermark.verdict]
+        }[best]
         self.verdict.setText(text)
         restyle(self.verdict, "role", role)
         self.verdict.show()
@@ -144,6 +146,8 @@ class VerifyPanel(Card):
         }[found.verdict]
         yield self.tr("Watermark"), self.tr("%s (z %.1f)") % (verdict, found.z)
         yield self.tr("Frames used"), str(found.frames)
+        if report.private is not None and report.private.verdict is Verdict.PRESENT:
+            yield self.tr("Your own key"), self.tr("found (z %.1f)") % report.private.z, "good"
         if found.payload is not None:
             payload = found.payload
             yield self.tr("Says"), self.tr("Kawari %s, on %s") % (
