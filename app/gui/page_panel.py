@@ -25,19 +25,17 @@ class PagePanel(Card):
         )
         self.address = QLineEdit()
         self.address.setReadOnly(True)
-        self.address.setPlaceholderText(self.tr("Off"))
         self.address.setAccessibleName(self.tr("Address of the page, without its secret"))
         self.copy = QPushButton(self.tr("Cop&y"))
         self.copy.setToolTip(self.tr("The page's address with its secret token: whoever has it sees you"))
         self.copy.setAccessibleName(self.tr("Copy the page's address with its secret token"))
+        self._hint = label("", "muted", wrap=True)
         row = QHBoxLayout()
         row.addWidget(self.address, 1)
         row.addWidget(self.copy)
         self.body.addWidget(self.browser)
         self.body.addLayout(row)
-        self.body.addWidget(
-            label(self.tr("Paste it into an OBS Browser source. Keep it to yourself."), "muted", wrap=True)
-        )
+        self.body.addWidget(self._hint)
         self.browser.toggled.connect(self.browser_switched)
         self.copy.clicked.connect(self.address_wanted)
         self.set_address("")
@@ -50,5 +48,11 @@ class PagePanel(Card):
     def set_address(self, address: str) -> None:
         """Show where the page is, without its token; "" while it is not served."""
         self.address.setText(address)
-        self.address.setEnabled(bool(address))
         self.copy.setEnabled(bool(address))
+        for widget in (self.address, self.copy):
+            widget.setVisible(bool(address))
+        self._hint.setText(
+            self.tr("Copy it into an OBS Browser source, and keep it to yourself.")
+            if address
+            else self.tr("For OBS without a virtual camera, a Stream Deck, scripts.")
+        )
