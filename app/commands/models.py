@@ -199,6 +199,8 @@ def _report(installed: Installed, what: str, *, json: bool) -> int:
         print_json(_plain(installed))
     else:
         pinned = "" if installed.entry.sha256 else " (no hash is published: this one is pinned from now on)"
+        if installed.trusted:
+            pinned = " (taken on trust: this hash counts from now on)"
         say(f"{installed.entry.name} {what}: SHA-256 {installed.sha256}{pinned}")
     return 0
 

@@ -73,8 +73,9 @@ def check_file(path: Path, entry: Entry, pinned: str = "", trial: Callable[[Path
     digest = sha256(path)
     expected = entry.sha256 or pinned
     if expected and digest != expected:
+        which = "of the catalogue" if entry.sha256 else "that was imported"
         raise ModelError(
-            f"{path.name} is not the {entry.title} of the catalogue: its SHA-256 is {digest[:12]}…, "
+            f"{path.name} is not the {entry.title} {which}: its SHA-256 is {digest[:12]}…, "
             f"not {expected[:12]}…",
             f"{again}; for a conversion of your own: kawari models import {entry.name} FILE --trust",
         )
@@ -98,7 +99,7 @@ def parse(path: Path) -> onnx.ModelProto:
         raise ModelError(
             f"{path.name} is damaged or no ONNX file", "Get the file again from its publisher"
         ) from error
-    if not model.graph.node:
+    if not model.graph.node or not model.opset_import:  # what comes last is missing if it was cut off
         raise ModelError(f"{path.name} is damaged or no ONNX file", "Get the file again from its publisher")
     return model
 

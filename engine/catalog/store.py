@@ -26,11 +26,13 @@ class Installed:
         entry: what it is.
         path: where it is.
         sha256: of the file when it was checked.
+        trusted: it need not be the published file: the user said so.
     """
 
     entry: Entry
     path: Path
     sha256: str
+    trusted: bool = False
 
 
 class Store:
@@ -80,7 +82,8 @@ class Store:
         path = self.folder / entry.file
         if note is None or not path.is_file():
             return None
-        return Installed(_other(entry) if note.get("trusted") else entry, path, note["sha256"])
+        trusted = bool(note.get("trusted"))
+        return Installed(_other(entry) if trusted else entry, path, str(note.get("sha256", "")), trusted)
 
     def path(self, name: str) -> Path:
         """Path of a model, after its hash was compared with the one it had at import.
@@ -152,9 +155,7 @@ class Store:
             finally:
                 part.unlink(missing_ok=True)
         except OSError as error:
-            raise DeviceError(
-                f"The model can't be written: {error.strerror}", "Free some space and try again"
-            ) from None
+            raise _unwritable(error) from None
 
     def get(self, name: str, progress: Progress | None = None) -> Installed:
         """Get a model from the mirror folder or the network; does nothing if it is there and sound.
@@ -172,10 +173,17 @@ class Store:
                 f"{entry.title} has no public address",
                 f"If you have the file: kawari models import {name} FILE",
             )
-        self.folder.mkdir(parents=True, exist_ok=True)
         part = self.folder / f"{entry.file}.part"
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise _unwritable(error) from None
+        known = entry.sha256 or self._pinned(name)
         problem: ModelError | None = None
         for url in entry.urls:
+            if not known:
+                # Only a hash can tell whether two halves belong together.
+                part.unlink(missing_ok=True)
             try:
                 fetch(url, part, entry.size, progress)
             except ModelError as error:
@@ -220,15 +228,18 @@ class Store:
         notes = self._read()
         notes["models"][entry.name] = {"sha256": digest, "pinned": not entry.sha256, "trusted": trust}
         self._write(notes)
-        return Installed(entry, path, digest)
+        return Installed(entry, path, digest, trust)
 
     def _read(self) -> dict[str, Any]:
         empty: dict[str, Any] = {"models": {}, "licences": []}
         try:
-            return {**empty, **json.loads(self._notes.read_text(encoding="utf-8"))}
+            notes = {**empty, **json.loads(self._notes.read_text(encoding="utf-8"))}
+            if not all(isinstance(note, dict) for note in notes["models"].values()):
+                raise ValueError("not a store's notes")
+            return {**notes, "licences": list(notes["licences"])}
         except FileNotFoundError:
             return empty
-        except (OSError, ValueError):
+        except (OSError, ValueError, TypeError, AttributeError):
             raise ModelError(
                 "The model store's notes can't be read",
                 f"Delete {self._notes.name} and import the models again",
@@ -241,6 +252,10 @@ class Store:
             raise DeviceError(
                 f"The model store can't be written: {error.strerror}", "Free some space and try again"
             ) from None
+
+
+def _unwritable(error: OSError) -> DeviceError:
+    return DeviceError(f"The model can't be written: {error.strerror}", "Free some space and try again")
 
 
 def _other(entry: Entry) -> Entry:

@@ -10,6 +10,7 @@ import hashlib
 import importlib.util
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -159,7 +160,6 @@ def use_plugin(options: Any, rung: Rung) -> None:
     Raises:
         RuntimeError: the plugin offers no processor.
     """
-    import onnxruntime_ep_openvino as plugin
 
     def devices() -> list[Any]:
         return [
@@ -170,8 +170,16 @@ def use_plugin(options: Any, rung: Rung) -> None:
 
     found = devices()
     if not found:
-        ort.register_execution_provider_library(_PLUGIN, plugin.get_library_path())
+        _load_plugin()
         found = devices()
     if not found:
         raise RuntimeError("the plugin finds no processor that it can use")
     options.add_provider_for_devices(found[:1], dict(rung.options))
+
+
+@cache
+def _load_plugin() -> None:
+    """Once in a process: ONNX Runtime refuses a library that it has already."""
+    import onnxruntime_ep_openvino as plugin
+
+    ort.register_execution_provider_library(_PLUGIN, plugin.get_library_path())

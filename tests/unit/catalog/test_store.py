@@ -14,7 +14,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from engine.catalog import open_store
-from engine.catalog.check import check_file
+from engine.catalog.check import check_file, check_graph
 from engine.catalog.entry import Entry, SourceInput, read_catalogue
 from engine.catalog.store import Store
 from engine.errors import ModelError, RefusedError
@@ -197,7 +197,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             start = int(range_.removeprefix("bytes=").rstrip("-"))
         body: bytes = self.server.body[start:]  # type: ignore[attr-defined]
         self.send_response(206 if start else 200)
-        self.send_header("Content-Length", str(len(body)))
+        if self.server.says_length:  # type: ignore[attr-defined]
+            self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         with contextlib.suppress(OSError):
             self.wfile.write(body[: self.server.limit])  # type: ignore[attr-defined]
@@ -210,6 +211,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 def server() -> Iterator[http.server.ThreadingHTTPServer]:
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.body, server.limit, server.seen = GOOD, len(GOOD), []  # type: ignore[attr-defined]
+    server.says_length = True  # type: ignore[attr-defined]
     thread = threading.Thread(target=server.serve_forever, args=(0.02,))
     thread.start()
     yield server
@@ -218,8 +220,8 @@ def server() -> Iterator[http.server.ThreadingHTTPServer]:
     server.server_close()
 
 
-def served(server: http.server.ThreadingHTTPServer, tmp_path: Path) -> Store:
-    entry = replace(ENTRY, urls=(f"http://127.0.0.1:{server.server_port}/thing.onnx",))
+def served(server: http.server.ThreadingHTTPServer, tmp_path: Path, entry: Entry = ENTRY) -> Store:
+    entry = replace(entry, urls=(f"http://127.0.0.1:{server.server_port}/thing.onnx",))
     store = Store(tmp_path / "models", {"thing": entry})
     store.accept("thing")
     return store
@@ -251,6 +253,47 @@ def test_a_wrong_download_is_thrown_away(server: http.server.ThreadingHTTPServer
     assert files(store) == set()
     server.body = GOOD  # type: ignore[attr-defined]
     assert store.get("thing").path.read_bytes() == GOOD
+
+
+def test_without_a_hash_nothing_is_continued(server: http.server.ThreadingHTTPServer, tmp_path: Path) -> None:
+    """The file at the address may be another one by then: only a hash could tell."""
+    store = served(server, tmp_path, UNPUBLISHED)
+    server.limit = len(GOOD) // 2  # type: ignore[attr-defined]
+    with pytest.raises(ModelError, match=r"broke|reached"):
+        store.get("thing")
+    server.limit = len(GOOD)  # type: ignore[attr-defined]
+    server.body = model_bytes(extra_domain="com.microsoft")  # type: ignore[attr-defined]
+    server.limit = len(server.body)  # type: ignore[attr-defined]
+    assert store.get("thing").path.read_bytes() == server.body  # type: ignore[attr-defined]
+    assert server.seen == [None, None]  # type: ignore[attr-defined]
+
+
+def test_cut_off_at_any_byte_without_hash_size_or_length(
+    server: http.server.ThreadingHTTPServer, tmp_path: Path
+) -> None:
+    """Only the file itself can tell that something is missing."""
+    for cut in range(1, len(GOOD)):
+        with pytest.raises(ModelError):
+            check_graph(write(tmp_path / "cut.onnx", GOOD[:cut]), UNPUBLISHED.contract)
+    store = served(server, tmp_path, UNPUBLISHED)
+    server.says_length = False  # type: ignore[attr-defined]
+    for cut in range(0, len(GOOD), 97):
+        server.limit = cut  # type: ignore[attr-defined]
+        with pytest.raises(ModelError):
+            store.get("thing")
+        assert files(store) == set()
+    server.limit = len(GOOD)  # type: ignore[attr-defined]
+    assert store.get("thing").path.read_bytes() == GOOD
+
+
+@pytest.mark.parametrize(
+    "notes", ["[]", "{", '{"models": []}', '{"models": {"thing": 3}}', '{"licences": 1}']
+)
+def test_broken_notes_are_one_sentence(store: Store, notes: str) -> None:
+    (store.folder / "store.json").write_text(notes)
+    for use in (store.path, store.installed, store.verify, store.accept, store.remove, store.get):
+        with pytest.raises(ModelError, match=r"Delete store\.json"):
+            use("thing")
 
 
 def test_plain_http_is_refused(tmp_path: Path) -> None:
