@@ -7,7 +7,8 @@ from typing import Any
 
 from engine.config import SwapConfig, Who
 from engine.events import Report, silent
-from engine.pipeline import Marker, Pipeline, Plan
+from engine.marking import Marker
+from engine.pipeline import Pipeline, Plan
 from engine.swap.base import Swapper
 from engine.track.base import FaceDetector, FaceTracker
 from engine.track.choice import FaceChoice, Which

@@ -13,7 +13,7 @@ import time
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any
 
 from engine.blend.modes import Paster
 from engine.blend.paste import paste
@@ -22,23 +22,13 @@ from engine.config import GuardConfig
 from engine.events import Report, silent
 from engine.guard.curtain import Curtain
 from engine.guard.guard import Evidence, Guard, Verdict
+from engine.marking import Faults, Marker, Marking
 from engine.quality import LADDER, Quality
 from engine.swap.base import Swapper
 from engine.swapping import Begun, Swapping, give_quality
 from engine.track.base import Box, FaceTracker
 from engine.track.choice import Chooser, FaceChoice, Which
 from engine.types import Face, Frame, Image, Output, Shown
-
-_MARK_S = 0.2
-"""Longest time that drawing a card waits for a marker that is busy, or hangs, on another thread."""
-
-
-class Marker(Protocol):
-    """Puts the marks on a finished picture; see `engine.mark`."""
-
-    def apply(self, image: Image) -> None:
-        """Mark `image` (uint8, H×W×3, BGR) in place."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,24 +127,26 @@ class Pipeline:
         self.swapper = swapper
         if hasattr(swapper, "report"):
             swapper.report = report
-        self._marker = marker
         self._report = report
         self._plan = plan
         self._plan_lock = threading.Lock()
-        self._mark_lock = threading.Lock()
         self._guard = Guard(plan.guard)
         self._chooser = Chooser(plan.choice)
         self._strict = True
         self._swapping = Swapping(swapper, join)
-        self._failing: set[str] = set()
         self._tracked: object = None
         self._begun: object = None
         self._outdated: FaceChoice | None = None
         self._seen_before = False
-        self.cards = Cards(self._mark_card, picture)
+        self._faults = Faults(report)
+        self._marking = Marking(marker, self._faults)
+        self.cards = Cards(self._marking.card, picture)
         self._curtain = Curtain(self.cards, picture is not None)
-        self.errors: dict[str, int] = {}
+
+    @property
+    def errors(self) -> dict[str, int]:
         """Times each stage raised."""
+        return self._faults.errors
 
     @property
     def plan(self) -> Plan:
@@ -199,9 +191,9 @@ class Pipeline:
             give_quality(self._tracker, self._tracking_quality())
             faces = self._tracker.update(frame)
             looked, doubtful = self._tracker.looked, self._tracker.doubtful
-            self._recovered("track")
+            self._faults.recovered("track")
         except Exception as error:  # noqa: BLE001 - whatever a stage does, no frame may leak
-            self._failed("track", error)
+            self._faults.failed("track", error)
             faces, failed = (), True
         clock.lap("track")
         return Sight(frame, faces, looked, doubtful, failed, stream, clock.laps)
@@ -242,10 +234,10 @@ class Pipeline:
             if making.error is not None:
                 raise making.error
             output = self._finish(making)
-            self._recovered("guard")
+            self._faults.recovered("guard")
             return output
         except Exception as error:  # noqa: BLE001
-            self._failed("guard", error)
+            self._faults.failed("guard", error)
             frame = making.sight.frame
             card = self._curtain.card("stage-failed", frame.image)
             return Output(frame, card, shown=Shown.COVERED, reason="stage-failed")
@@ -298,10 +290,10 @@ class Pipeline:
         clock.lap("guard")
         if picture is image:
             try:
-                self._mark(image)
-                self._recovered("mark")
+                self._marking.frame(image)
+                self._faults.recovered("mark")
             except Exception as error:  # noqa: BLE001
-                self._failed("mark", error)
+                self._faults.failed("mark", error)
                 verdict = Verdict(False, "stage-failed")
                 picture, shown = self._curtain.card(verdict.reason, image), Shown.COVERED
             clock.lap("mark")
@@ -316,7 +308,7 @@ class Pipeline:
         image = sight.frame.image.copy()
         picture = self._curtain.cover(reason, plan.guard, image)
         if picture is image:
-            self._mark(image)
+            self._marking.frame(image)
         clock.lap("cover")
         return Output(sight.frame, picture, sight.faces, (), Shown.COVERED, reason, clock.laps)
 
@@ -333,44 +325,17 @@ class Pipeline:
         try:
             self._chooser.choice = choice
             chosen = self._chooser.select(sight.faces, now_s)
-            self._recovered("choose")
+            self._faults.recovered("choose")
         except Exception as error:  # noqa: BLE001
-            self._failed("choose", error)
+            self._faults.failed("choose", error)
             return {}, True
         return chosen, False
 
     def _note(self, stage: str, begun: Begun) -> None:
         for error in begun.errors:
-            self._failed(stage, error)
+            self._faults.failed(stage, error)
         if begun.jobs and not begun.errors:
-            self._recovered(stage)
-
-    def _mark(self, image: Image) -> None:
-        if self._marker is not None:
-            with self._mark_lock:
-                self._marker.apply(image)
-
-    def _mark_card(self, card: Image) -> None:
-        """Cards are drawn on other threads, too. One shows nobody: better unmarked than not at all."""
-        if self._marker is None or not self._mark_lock.acquire(timeout=_MARK_S):
-            return
-        try:
-            self._marker.apply(card)
-        except Exception as error:  # noqa: BLE001
-            self._failed("mark", error)
-        finally:
-            self._mark_lock.release()
-
-    def _failed(self, stage: str, error: Exception) -> None:
-        self.errors[stage] = self.errors.get(stage, 0) + 1
-        if stage not in self._failing:
-            self._failing.add(stage)
-            self._report("stage-failed", str(error), stage=stage, error=type(error).__name__)
-
-    def _recovered(self, stage: str) -> None:
-        if stage in self._failing:
-            self._failing.discard(stage)
-            self._report("stage-recovered", stage=stage)
+            self._faults.recovered(stage)
 
 
 class _Clock:

@@ -87,7 +87,7 @@ class Swapping:
             try:
                 swap = self._follow(face.id, identity, now_s)
             except Exception as error:  # noqa: BLE001 - the other faces go on
-                begun.errors.append(error)
+                begun.errors.append(error.with_traceback(None))
                 continue
             give_quality(swap, quality)
             begun.jobs.append(Job(face, swap))
@@ -117,7 +117,8 @@ class Swapping:
                 if self._joined(begun.frame, image, job.face, made):
                     swapped.append(job.face.id)
             except Exception as error:  # noqa: BLE001 - whatever a stage does, no frame may leak
-                begun.errors.append(error)
+                # its traceback leads back here: the pictures of every failing frame would live on
+                begun.errors.append(error.with_traceback(None))
                 self._follows.pop(job.face.id, None)
             lap("blend")
         return image, swapped

@@ -25,7 +25,8 @@ from engine.live.stats import Stats
 from engine.live.supply import SourceGiver
 from engine.live.threads import Loop, RealThreads, Threads
 from engine.live.workers import BuildPipeline
-from engine.pipeline import Marker, Plan
+from engine.marking import Marker
+from engine.pipeline import Plan
 from engine.sinks.base import Sink
 from engine.sources.base import Source
 from engine.swap.base import Swapper

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import gc
+import weakref
+
 import numpy as np
 import pytest
 
@@ -280,5 +283,21 @@ def test_somebody_who_enters_while_the_detector_rests_is_not_shown():
 
 def test_a_hanging_marker_does_not_hold_up_cards():
     rig = Rig()
-    with rig.pipeline._mark_lock:
+    with rig.pipeline._marking._lock:
         assert rig.pipeline.cards.get("panic", 64, 48).shape == (48, 64, 3)
+
+
+def test_a_pipeline_that_is_given_up_is_freed_at_once():
+    """It holds models: Python's collector may come by only hours later."""
+    rig = Rig()
+    rig.run(3)
+    rig.script.swap_raises = True
+    rig.run(3)
+    pipeline, rig.pipeline = rig.pipeline, None
+    gone = weakref.ref(pipeline)
+    gc.disable()
+    try:
+        del pipeline
+        assert gone() is None
+    finally:
+        gc.enable()
