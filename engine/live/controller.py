@@ -8,13 +8,18 @@ from engine.live.metrics import Histogram
 from engine.quality import LADDER, Quality
 
 _WINDOW_S = 0.4
-"""Delays are judged over windows of this length, so that three steps down fit into 1.2 s."""
+"""Delays are judged over windows of this length, so that four steps down fit into 3 s."""
+_WARM_UP_S = 1.0
+"""The first frames of a session fill caches and buffers; they say nothing about the load."""
 _FRAMES = 4
 """Frames that a window needs at least."""
 _DOWN = 0.9
 """Share of the budget above which quality goes down."""
 _FAR = 1.5
-"""Share of the budget above which it goes down two steps at once."""
+"""Share of the budget above which it goes down two steps, and at once."""
+_IN_A_ROW = 2
+"""Windows above `_DOWN` that a step down needs otherwise: in a window of a dozen frames a single late one,
+as any other program causes now and then, decides the 95th percentile."""
 _UP = 0.55
 """Share of the budget below which quality may go up; far from `_DOWN`, so that a step's own cost
 does not bring it straight back (hysteresis)."""
@@ -48,6 +53,7 @@ class Controller:
         self._calm_since: int | None = None
         self._calm_s = _CALM_S
         self._up_at: int | None = None
+        self._over = 0
         self.step = 0
         self.moves = 0
 
@@ -61,7 +67,9 @@ class Controller:
         if not self._adapt:
             return False
         if self._window_began is None:
-            self._window_began = now_ns
+            self._window_began = now_ns + int(_WARM_UP_S * 1e9)
+        if now_ns < self._window_began:
+            return False
         self._window.record(delay_ns)
         age_s = (now_ns - self._window_began) / 1e9
         if age_s < _WINDOW_S or len(self._window) < _FRAMES:
@@ -72,8 +80,12 @@ class Controller:
         return self._judge(load, now_ns)
 
     def _judge(self, load: float, now_ns: int) -> bool:
+        self._over = self._over + 1 if load > _DOWN else 0
         if load > _DOWN:
             self._calm_since = None
+            if load <= _FAR and self._over < _IN_A_ROW:
+                return False
+            self._over = 0
             if self._up_at is not None and (now_ns - self._up_at) / 1e9 < _TRIAL_S:
                 self._calm_s = min(self._calm_s * 2, _CALM_MAX_S)
             self._up_at = None

@@ -64,6 +64,19 @@ def test_at_most_two_moves_a_minute_at_constant_load(cost):
         assert sum(start <= at < start + 60 for at in load.moves) <= 2
 
 
+def test_single_late_frames_cost_no_quality():
+    controller = Controller(BUDGET)
+    for i in range(30 * 60):
+        delay = 140 if i % 45 == 0 else 30
+        assert not controller.observe(delay * 1_000_000, i * 33_000_000)
+    assert controller.step == 0
+
+
+def test_the_first_frames_are_not_judged():
+    controller = Controller(BUDGET)
+    assert not any(controller.observe(300_000_000, i * 33_000_000) for i in range(30))
+
+
 def test_quality_returns_when_the_load_is_gone():
     load = Load()
     load.run(10, 200)
