@@ -24,6 +24,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     _pipeline(benches)
     _latency(benches)
     _soak(benches)
+    _load(benches)
     _flood(benches)
     _overhead(benches)
     _precision(benches)
@@ -179,6 +180,20 @@ def _run_soak(arguments: argparse.Namespace) -> Report:
             raise InputError(f"There is no clip {clip.name}", "Name another by --clip")
         clip = None  # the moving portrait
     report = soak.run(arguments.minutes, clip, _progress)
+    _progress("")
+    return report.finish()
+
+
+def _load(benches: Any) -> None:
+    parser = benches.add_parser("load", help="what the controller does about more work and less processor")
+    parser.add_argument("--seconds", type=_positive_float, default=60, metavar="N", help="of each load (60)")
+    _common(parser, _run_load)
+
+
+def _run_load(arguments: argparse.Namespace) -> Report:
+    from app.bench import load
+
+    report = load.run(arguments.seconds, _progress)
     _progress("")
     return report.finish()
 

@@ -7,10 +7,12 @@ line of JSON. Nothing else runs in the process, so that delays are the session's
 from __future__ import annotations
 
 import json
+import math
 import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from engine.errors import KawariError
 
 if TYPE_CHECKING:
+    from engine.events import Event
     from engine.live.session import Session
     from engine.sources.base import Source
 
@@ -36,6 +39,10 @@ class StreamOptions:
         sample_s: seconds between two samples of memory, threads and handles.
         rehearsal_s: length of a session before the one that counts, so that what a process opens
             once is not taken for what a session leaves.
+        load_after_s: when the load begins.
+        more: the load: so many times each swap is made again.
+        hogs: the load: processes that use up the processor.
+        budget_ms: the delay budget; frames older than twice that are dropped.
     """
 
     seconds: float
@@ -43,6 +50,10 @@ class StreamOptions:
     clip: str | None = None
     sample_s: float = 1.0
     rehearsal_s: float = 0.0
+    load_after_s: float = math.inf
+    more: int = 0
+    hogs: int = 0
+    budget_ms: float = 100.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +81,8 @@ class StreamResult:
         ids: frame numbers in the order in which they arrived at the sink.
         delays_ms: from the frame's time to its arrival.
         arrived_ms: time of arrival since the first one.
+        loaded_ms: when the load began, on the same clock.
+        moves_ms, steps: when the controller changed its step, on the same clock, and to which.
         swapped: whether each showed a swapped face.
         samples: while it ran.
         before, after: one sample before the session was made, one after it had stopped.
@@ -80,6 +93,9 @@ class StreamResult:
     ids: list[int] = field(default_factory=list)
     delays_ms: list[float] = field(default_factory=list)
     arrived_ms: list[float] = field(default_factory=list)
+    loaded_ms: float = math.inf
+    moves_ms: list[float] = field(default_factory=list)
+    steps: list[int] = field(default_factory=list)
     swapped: list[bool] = field(default_factory=list)
     samples: list[Sample] = field(default_factory=list)
     before: Sample | None = None
@@ -119,35 +135,69 @@ def child(options: StreamOptions) -> StreamResult:
 def run_session(options: StreamOptions) -> StreamResult:
     """One session from start to stop."""
     from app.bench.arrivals import NotingSink
+    from app.bench.burden import DearerSwapper, Hogs
     from app.bench.making import maker, marker
-    from engine.config import SessionConfig
+    from engine.config import DelayConfig, SessionConfig
     from engine.live.session import Session
 
-    made = maker()
+    made, hogs = maker(), Hogs()
+    swapper = DearerSwapper(made.swapper) if options.more else made.swapper
     sink = NotingSink(round(options.seconds * (options.fps + 30)) + 100)
     result = StreamResult(before=sample(0))
+    delay = DelayConfig(options.budget_ms, 2 * options.budget_ms)
     session = Session(
-        SessionConfig(), source_of(options), [sink],
-        identity=made.identity, swapper=made.swapper, marker=marker(made.swapper.name),
+        SessionConfig(delay=delay), source_of(options), [sink],
+        identity=made.identity, swapper=swapper, marker=marker(made.swapper.name),
     )  # fmt: skip
-    with session:
-        _watch(session, options, result)
-        stats = session.stats().as_dict()
+    moves: list[Event] = []
+    session.subscribe(lambda event: moves.append(event) if event.kind == "quality" else None)
+
+    def burden() -> None:
+        result.loaded_ms = time.monotonic_ns() / 1e6
+        if isinstance(swapper, DearerSwapper):
+            swapper.more = options.more
+        hogs.start(options.hogs)
+
+    try:
+        with session:
+            _watch(session, options, result, burden)
+            stats = session.stats().as_dict()
+    finally:
+        hogs.stop()
     result.after = sample(options.seconds)
     result.left = [one.name for one in threading.enumerate() if one.name.startswith("kawari")]
-    keep = ("frames_in", "frames_out", "drops", "guard", "errors", "quality", "quality_moves", "restarts")
+    keep = (
+        "stages",
+        "frames_in",
+        "frames_out",
+        "drops",
+        "guard",
+        "errors",
+        "quality",
+        "quality_moves",
+        "restarts",
+    )
     result.stats = {name: stats[name] for name in keep}
     count = min(sink.count, len(sink.ids))
     result.ids = sink.ids[:count].tolist()
     result.delays_ms = ((sink.arrived_ns - sink.captured_ns)[:count] / 1e6).tolist()
-    result.arrived_ms = ((sink.arrived_ns - sink.arrived_ns[0])[:count] / 1e6).tolist()
+    first_ms = sink.arrived_ns[0] / 1e6
+    result.arrived_ms = (sink.arrived_ns[:count] / 1e6 - first_ms).tolist()
+    result.loaded_ms -= first_ms
+    result.moves_ms = [event.at_ns / 1e6 - first_ms for event in moves]
+    result.steps = [int(event.data["step"]) for event in moves]
     result.swapped = sink.swapped[:count].tolist()
     return result
 
 
-def _watch(session: Session, options: StreamOptions, result: StreamResult) -> None:
-    began = time.monotonic()
+def _watch(
+    session: Session, options: StreamOptions, result: StreamResult, burden: Callable[[], None]
+) -> None:
+    began, loaded = time.monotonic(), False
     while (passed := time.monotonic() - began) < options.seconds:
+        if passed >= options.load_after_s and not loaded:
+            loaded = True
+            burden()
         if session.wait(min(options.sample_s, options.seconds - passed)) is not None:
             raise RuntimeError(f"the session ended by itself: {session.reason}, {session.error}")
         result.samples.append(sample(time.monotonic() - began))

@@ -5,7 +5,7 @@ import pytest
 
 from app.bench.arrivals import NotingSink
 from app.bench.latency import limits, summarise
-from app.bench.soak import growth
+from app.bench.soak import delays, growth
 from app.bench.stream import Sample, StreamResult
 from engine.types import Frame, Image, Output, Shown
 
@@ -72,13 +72,35 @@ def samples(slope_mb_per_s: float, noise: float) -> list[Sample]:
 
 
 def test_growth_tells_a_leak_from_noise() -> None:
-    leak, leak_low = growth(samples(0.01, 0.2))
-    assert leak == pytest.approx(0.01 * 3600 / 300 * 100, rel=0.2)
-    assert leak_low > 5
-    _, noise_low = growth(samples(0, 0.2))
-    assert noise_low <= 1
-    step = [Sample(i, 300 + (i > 70), 9, 20) for i in range(150)]
-    assert growth(step)[1] <= 1e-9
+    percent = 0.01 * 3600 / 300 * 100
+    leak = growth(samples(0.01, 0.2))
+    assert leak.slope == pytest.approx(percent, rel=0.2)
+    assert 5 < leak.low < leak.slope < leak.high
+    noise = growth(samples(0, 0.2))
+    assert noise.low < 0 < noise.high
+    step = growth([Sample(i, 300 + (i > 70), 9, 20) for i in range(150)])
+    assert step.low <= 1e-9
+    assert step.gained == pytest.approx(100 / 300, rel=0.01)
+
+
+def test_the_interval_is_not_taken_in_by_samples_that_hardly_change() -> None:
+    """A walk without any trend: its samples depend on each other, and the interval must hold 0."""
+    random = np.random.default_rng(3)
+    held = 0
+    for _ in range(100):
+        walk = 300 + np.convolve(random.normal(0, 0.1, 950), np.ones(50), "valid")
+        found = growth([Sample(i, float(mb), 9, 20) for i, mb in enumerate(walk)])
+        held += found.low <= 0 <= found.high
+    assert held >= 85
+
+
+def test_a_delay_that_grows_shows_and_bursts_of_other_work_do_not() -> None:
+    result = arrivals(900)
+    result.delays_ms = [40 + 0.1 * max(i - 300, 0) for i in range(900)]
+    first, last = delays(result, 10)
+    assert last > 1.3 * first
+    result.delays_ms = [90.0 if 700 < i < 840 else 40.0 for i in range(900)]
+    assert delays(result, 10) == (40, 40)
 
 
 def picture() -> Image:
