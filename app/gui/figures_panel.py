@@ -9,8 +9,8 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 from app.gui.facts import Fact, Facts
 from app.gui.widgets import Card, label
 from engine.config import DelayConfig
-from engine.live.metrics import Percentiles
 from engine.live.stats import Stats
+from engine.metrics import Percentiles
 
 
 class FiguresPanel(QWidget):

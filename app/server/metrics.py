@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric, SummaryMetricFamily
 
-from engine.live.metrics import Percentiles
 from engine.live.stats import Stats
+from engine.metrics import Percentiles
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 RUNNING = ("running", "recovering")

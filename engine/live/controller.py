@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from engine.live.metrics import Histogram
+from engine.metrics import Histogram
 from engine.quality import LADDER, Quality
 
 _WINDOW_S = 0.4

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from engine.buffers import BoundedQueue, Policy
 from engine.errors import DeviceError
-from engine.live.metrics import Histogram, Percentiles, Rate, Recent
 from engine.live.pace import Pace
 from engine.live.threads import Threads
+from engine.metrics import Histogram, Percentiles, Rate, Recent
 from engine.sinks.base import Sink, StreamInfo
 from engine.types import Output
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from engine.buffers import Policy
 from engine.live.delivery import Delivery
-from engine.live.metrics import Histogram, Rate
+from engine.metrics import Histogram, Rate
 from engine.types import Output
 
 Ticket = tuple[int, int]

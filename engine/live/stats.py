@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from engine.live.delivery import SinkStats
-from engine.live.metrics import Percentiles
+from engine.metrics import Percentiles
 
 _SEEN = ("virtual camera", "browser", "preview")
 """Sinks whose pictures others see live, the most likely first."""

@@ -11,9 +11,9 @@ from engine.config import DelayConfig
 from engine.events import Report
 from engine.live.capture import Captured
 from engine.live.controller import Controller
-from engine.live.metrics import Histogram
 from engine.live.outlet import Outlet
 from engine.live.threads import Threads
+from engine.metrics import Histogram
 from engine.pipeline import Making, Pipeline, Sight
 from engine.types import Output
 

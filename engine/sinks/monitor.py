@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from engine.errors import DeviceError
-from engine.live.metrics import Recent
+from engine.metrics import Recent
 from engine.sinks.base import StreamInfo
 from engine.sound.clock import SampleClock
 from engine.sound.devices import SoundDevice, find_speaker, portaudio, sound_errors

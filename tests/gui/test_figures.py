@@ -13,8 +13,8 @@ from app.gui.source_panel import Source
 from engine.config import DelayConfig
 from engine.identity.demo import demo_photo
 from engine.live.delivery import SinkStats
-from engine.live.metrics import Percentiles
 from engine.live.stats import Stats
+from engine.metrics import Percentiles
 
 pytestmark = pytest.mark.gui
 

@@ -11,11 +11,11 @@ from engine.buffers import BoundedQueue, Policy, latest_frame
 from engine.cards import TEXTS, Cards, draw_card
 from engine.events import Event, EventBus
 from engine.live.delivery import SinkStats
-from engine.live.metrics import Histogram, Percentiles, Rate, Recent
 from engine.live.state import ALLOWED, State, StateMachine
 from engine.live.stats import Stats
 from engine.live.watchdog import Backoff, Limit
 from engine.log import JsonLog
+from engine.metrics import Histogram, Percentiles, Rate, Recent
 from engine.sources.paced import PacedSource
 
 
