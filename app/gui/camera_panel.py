@@ -57,6 +57,7 @@ class CameraPanel(Card):
             self.rate.addItem(self.tr("%g fps") % rate, rate)
         self.rate.setCurrentIndex(self.rate.findData(config.fps))
         self._last = 0
+        self._devices: set[str] = set()
         self.set_cameras([])
         self.cameras.activated.connect(self._chosen)
         self.size_box.currentTextChanged.connect(self.changed)
@@ -70,6 +71,11 @@ class CameraPanel(Card):
         """
         return CameraConfig(self.cameras.currentData(), self.size_box.currentText(), self.rate.currentData())
 
+    @property
+    def real(self) -> bool:
+        """Whether a device is chosen, not the demo or a clip."""
+        return self.cameras.currentData() in self._devices
+
     def stored_config(self) -> CameraConfig:
         """What is chosen, with the standard size in place of an unusable one."""
         try:
@@ -81,11 +87,13 @@ class CameraPanel(Card):
         """Offer these cameras, the demo camera and a clip; keep the choice if it is still there."""
         with QSignalBlocker(self.cameras):
             self.cameras.clear()
+            self._devices = set()
             names = Counter(camera.name for camera in cameras)
             for camera in cameras:
                 # A name survives plugging into another port; where two share one, the path tells them apart.
                 key = camera.name if names[camera.name] == 1 else camera.path or str(camera.index)
                 self.cameras.addItem(camera.name, key)
+                self._devices.add(key)
             self.cameras.addItem(self.tr("Demo camera"), DEMO)
             if Path(self._wanted).is_file():  # a clip that was chosen before
                 self.cameras.addItem(Path(self._wanted).name, self._wanted)

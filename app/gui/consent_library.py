@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -22,7 +22,7 @@ from PySide6.QtWidgets import (
 
 from app.gui import theme
 from app.gui.source_panel import Source, thumbnail
-from app.gui.widgets import label
+from app.gui.widgets import label, restyle
 from engine.identity.consent import Basis, Consent
 
 Records = Sequence[tuple[str, Consent]]
@@ -34,15 +34,19 @@ _DIGEST = Qt.ItemDataRole.UserRole
 
 
 class ConsentLibrary(QDialog):
-    """Shows records; emits `revoke_wanted` with a photo's digest, `export_wanted` with a path."""
+    """Shows records; emits `revoke_wanted` or `proof_wanted` with a photo's digest, `export_wanted` with a
+    path, `proof_cancelled`."""
 
     revoke_wanted = Signal(str)
     export_wanted = Signal(Path)
+    proof_wanted = Signal(str)
+    proof_cancelled = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setWindowTitle(self.tr("Consent records"))
         self.resize(820, 420)
+        self._provable: Collection[str] = ()
         self.table = QTreeWidget()
         self.table.setRootIsDecorated(False)
         self.table.setUniformRowHeights(True)
@@ -60,6 +64,11 @@ class ConsentLibrary(QDialog):
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
         self.revoke = buttons.addButton(self.tr("Take &back…"), QDialogButtonBox.ButtonRole.DestructiveRole)
         self.export = buttons.addButton(self.tr("&Export page…"), QDialogButtonBox.ButtonRole.ActionRole)
+        self.prove = buttons.addButton("", QDialogButtonBox.ButtonRole.ActionRole)
+        self.prove.setToolTip(
+            self.tr("Compares you before the camera with the photo, while you turn your head to both sides")
+        )
+        self._proving = False
         theme.set_button_icon(self.revoke, "trash", "danger")
         buttons.rejected.connect(self.reject)
         rows = QVBoxLayout(self)
@@ -72,7 +81,8 @@ class ConsentLibrary(QDialog):
         self.table.itemSelectionChanged.connect(self._selected)
         self.revoke.clicked.connect(self._revoke)
         self.export.clicked.connect(self._export)
-        self._selected()
+        self.prove.clicked.connect(self._prove)
+        self.show_asked("")
 
     def show_records(
         self, records: Records, known: Mapping[str, Source], now: datetime | None = None
@@ -91,12 +101,26 @@ class ConsentLibrary(QDialog):
             self.table.addTopLevelItem(self._item(digest, consent, known.get(digest), ended=ended))
         for column in set(range(self.table.columnCount())) - {_PURPOSE}:
             self.table.resizeColumnToContents(column)
+        self._provable = {
+            digest
+            for digest, consent in records
+            if digest in known and consent.basis is Basis.SELF and not consent.proof
+        }
         self.hint.setText(
             self.tr("Only records are kept, no photos: a photo that is not in use shows as its fingerprint.")
             if records
             else self.tr("There are none. Photos of your own are asked about once and listed here.")
         )
         self.export.setEnabled(bool(records))
+        self._selected()
+
+    def show_asked(self, text: str) -> None:
+        """Show what the person should do before the camera; "" when the match is over."""
+        self._proving = bool(text)
+        self.prove.setText(self.tr("Stop the match") if self._proving else self.tr("&Prove it is me…"))
+        restyle(self.hint, "role", "heading" if text else "muted")
+        if text:
+            self.hint.setText(text)
         self._selected()
 
     def confirm_revoke(self) -> bool:
@@ -138,13 +162,30 @@ class ConsentLibrary(QDialog):
         }[consent.basis]
         return self.tr("%s (proven)") % text if consent.proof else text
 
+    def reject(self) -> None:
+        """Closing ends a match."""
+        if self._proving:
+            self.proof_cancelled.emit()
+        super().reject()
+
     def _selected(self) -> None:
-        self.revoke.setEnabled(bool(self.table.selectedItems()))
+        self.revoke.setEnabled(self._digest() is not None)
+        self.prove.setEnabled(self._proving or self._digest() in self._provable)
+
+    def _digest(self) -> str | None:
+        items = self.table.selectedItems()
+        return items[0].data(0, _DIGEST) if items else None
+
+    def _prove(self) -> None:
+        if self._proving:
+            self.proof_cancelled.emit()
+        else:
+            self.proof_wanted.emit(self._digest())
 
     def _revoke(self) -> None:
-        items = self.table.selectedItems()
-        if items and self.confirm_revoke():
-            self.revoke_wanted.emit(items[0].data(0, _DIGEST))
+        digest = self._digest()
+        if digest is not None and self.confirm_revoke():
+            self.revoke_wanted.emit(digest)
 
     def _export(self) -> None:
         name, _ = QFileDialog.getSaveFileName(

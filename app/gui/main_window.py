@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QElapsedTimer, Qt, QTimer
 from PySide6.QtGui import QCloseEvent, QKeySequence, QShortcut, QShowEvent
@@ -30,6 +31,9 @@ from engine.config import GuardConfig, GuardPolicy, SessionConfig
 from engine.errors import UsageError
 from engine.identity.library import IdentityLibrary
 from engine.live.stats import Stats
+
+if TYPE_CHECKING:
+    from engine.sources.base import Source
 
 _TWICE_MS = 700
 _SETTLE_MS = 300
@@ -78,7 +82,7 @@ class MainWindow(QMainWindow):
         )
         self.outputs = Outputs(self.bridge, panels, self.desk, self._settings.output, self)
         self.people = People(self.stage.preview, panels.swap, self.sources, self.bridge, self)
-        self.consents = Consents(panels.consents, self.sources, library, self.bridge, self)
+        self.consents = Consents(panels.consents, self.sources, library, self.bridge, self._real_camera, self)
         self.verifying = Verifying(panels.verify, self.bridge, self)
         self._connect()
         for note in notes:
@@ -156,6 +160,17 @@ class MainWindow(QMainWindow):
     def _guard_changed(self, guard: GuardConfig) -> None:
         self.live.pass_through = guard.policy is GuardPolicy.PASS
         self.bridge.set_guard(guard)
+
+    def _real_camera(self) -> Source:
+        """The chosen camera for something else than the stream."""
+        from engine.sources.camera import CameraSource
+
+        if self.live.runs:
+            raise UsageError(self.tr("The stream uses the camera"), self.tr("Stop it first"))
+        config = self.sidebar.camera.config()
+        if not self.sidebar.camera.real:  # a clip says nothing about who is here
+            raise UsageError(self.tr("This needs a real camera"), self.tr("Choose one under Swap"))
+        return CameraSource(config.camera, size=config.pixels, fps=config.fps)
 
     def _camera_changed(self) -> None:
         self._tell_camera()
@@ -257,6 +272,7 @@ class MainWindow(QMainWindow):
         self.final_stats = self.bridge.stats()
         self.outputs.close()
         self.verifying.cancel()
+        self.consents.cancel()
         self.bridge.close()
         self.recordings.wait()
         super().closeEvent(event)

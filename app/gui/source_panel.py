@@ -118,6 +118,7 @@ class SourcePanel(Card):
         row.addWidget(self.remove)
         self.body.addLayout(row)
         self._sources: Sequence[Source] = ()
+        self.set_sources(())
 
     def set_sources(self, sources: Sequence[Source]) -> None:
         """Show these photos."""

@@ -8,16 +8,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from engine.errors import CancelledError, DeviceError, InputError
-from engine.sources.base import Source, SourceInfo
-from engine.types import Frame
+from app.gui.watched import Watched
+from engine.errors import DeviceError, InputError
+from engine.sources.base import Source
 
 if TYPE_CHECKING:
     from app.options import CameraConfig
     from engine.mark.verify import Report
-
-_TELL_EVERY = 10
-"""Frames between two reports of progress."""
 
 
 class Verification:
@@ -31,7 +28,7 @@ class Verification:
     def __init__(self, subject: Path | CameraConfig, told: Callable[[int], None]) -> None:
         self._subject, self._told = subject, told
         self._stopped = threading.Event()
-        self._source: _Watched | None = None
+        self._source: Watched | None = None
 
     def run(self) -> Report:
         """Examine.
@@ -64,36 +61,9 @@ class Verification:
         if self._source is not None:
             self._source.close()
 
-    def _watched(self, source: Source) -> _Watched:
-        self._source = _Watched(source, self._stopped, self._told)
+    def _watched(self, source: Source) -> Watched:
+        self._source = Watched(source, self._stopped, self._told)
         return self._source
-
-
-class _Watched:
-    """A source that tells how far it was read, and can be stopped."""
-
-    def __init__(self, source: Source, stopped: threading.Event, told: Callable[[int], None]) -> None:
-        self._source, self._stopped, self._told, self._read = source, stopped, told, 0
-
-    def open(self) -> SourceInfo:
-        self._check()
-        return self._source.open()
-
-    def read(self) -> Frame | None:
-        self._check()
-        frame = self._source.read()
-        self._check()
-        self._read += frame is not None
-        if self._read % _TELL_EVERY == 1:
-            self._told(self._read)
-        return frame
-
-    def close(self) -> None:
-        self._source.close()
-
-    def _check(self) -> None:
-        if self._stopped.is_set():
-            raise CancelledError("The examination was stopped")
 
 
 def _own_key() -> bytes | None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
+import cv2
+import numpy as np
 import pytest
 from PySide6.QtCore import QDate, Qt
 from PySide6.QtGui import QPixmap
@@ -21,9 +24,14 @@ from app.gui.consents import Consents
 from app.gui.source_panel import Source, SourcePanel
 from app.gui.sources import Sources
 from engine.identity.consent import Basis, Consent
+from engine.identity.embedding import Embedder
 from engine.identity.library import IdentityLibrary
+from engine.identity.live_match import Pose
 from engine.identity.picture import open_picture
 from engine.swap import make_swapper
+from tests.unit.identity.test_live_match import Played, embedder, frames, to_both_sides
+
+__all__ = ["embedder"]  # a fixture
 
 pytestmark = pytest.mark.gui
 LONG_MS = 60_000
@@ -106,10 +114,20 @@ class TestWithPhotos:
         return Sources(panel, bridge, library.consents, panel)
 
     @pytest.fixture
-    def consents(self, library: IdentityLibrary, bridge: Bridge, sources: Sources, qtbot: QtBot) -> Consents:
+    def camera(self) -> list[Played]:
+        """What is before the camera, put in by the test."""
+        return []
+
+    @pytest.fixture
+    def consents(
+        self, library: IdentityLibrary, bridge: Bridge, sources: Sources, camera: list[Played],
+        embedder: Embedder, qtbot: QtBot,
+    ) -> Consents:  # fmt: skip
         panel = ConsentPanel()
         qtbot.addWidget(panel)
-        return Consents(panel, sources, library, bridge, panel)
+        return Consents(
+            panel, sources, library, bridge, lambda: camera[0], panel, lambda: ("judge", embedder)
+        )
 
     @pytest.fixture
     def worn(self, sources: Sources, library: IdentityLibrary, photos: Path, qtbot: QtBot) -> Source:
@@ -175,3 +193,61 @@ class TestWithPhotos:
         consents.refresh()
         qtbot.waitUntil(lambda: "2 photos" in panel.count.text(), timeout=LONG_MS)
         assert "to 1 of them has ended" in panel.count.text()
+
+    @pytest.fixture
+    def own(
+        self, sources: Sources, library: IdentityLibrary, clips: Path, tmp_path: Path, qtbot: QtBot
+    ) -> Source:
+        """A photo in use that is said to show the user: the woman of the clip, elsewhere in it."""
+        path = tmp_path / "me.png"
+        cv2.imwrite(str(path), next(frames(clips / "lp_d3_closeup_flicker.mp4")))
+        source = sources._photos.read(path, 1)
+        library.consents.give(source.photo.digest, Basis.SELF)
+        with qtbot.waitSignal(sources.changed, timeout=LONG_MS):
+            sources.add([path])
+        return source
+
+    def opened(self, consents: Consents, qtbot: QtBot) -> ConsentLibrary:
+        """The dialog with its only record selected."""
+        consents.open()
+        dialog = consents.dialog
+        assert dialog is not None
+        qtbot.waitUntil(lambda: dialog.table.topLevelItemCount() == 1, timeout=LONG_MS)
+        dialog.table.setCurrentItem(dialog.table.topLevelItem(0))
+        return dialog
+
+    def test_the_user_proves_to_be_the_person(
+        self, own: Source, consents: Consents, library: IdentityLibrary, camera: list[Played], qtbot: QtBot,
+        clips: Path,
+    ) -> None:  # fmt: skip
+        camera.append(Played(to_both_sides(clips)))
+        dialog = self.opened(consents, qtbot)
+        asked: list[str] = []
+        consents._asked.connect(asked.append)
+        with qtbot.waitSignal(consents.told, timeout=2 * LONG_MS) as told:
+            dialog.prove.click()
+            assert "Stop" in dialog.prove.text()
+        assert "It is you" in told.args[0]
+        assert asked[0] == Pose.FRONT.value
+        assert len(set(asked)) > 1
+        proof = library.consents.require(own.photo.digest).proof
+        assert proof is not None
+        assert proof.model == "judge"
+        qtbot.waitUntil(lambda: "proven" in dialog.table.topLevelItem(0).text(1), timeout=LONG_MS)
+        assert camera[0].closed
+        dialog.table.setCurrentItem(dialog.table.topLevelItem(0))
+        assert not dialog.prove.isEnabled()
+
+    def test_closing_the_records_ends_the_match(
+        self, own: Source, consents: Consents, library: IdentityLibrary, camera: list[Played], qtbot: QtBot
+    ) -> None:
+        camera.append(Played(itertools.repeat(np.zeros((120, 160, 3), np.uint8))))  # type: ignore[arg-type]
+        dialog = self.opened(consents, qtbot)
+        dialog.prove.click()
+        qtbot.waitUntil(lambda: camera[0]._count > 3, timeout=LONG_MS)
+        dialog.reject()
+        qtbot.waitUntil(lambda: camera[0].closed, timeout=LONG_MS)
+        assert library.consents.require(own.photo.digest).proof is None
+
+    def test_only_ones_own_face_can_be_proven(self, worn: Source, consents: Consents, qtbot: QtBot) -> None:
+        assert not self.opened(consents, qtbot).prove.isEnabled()
