@@ -5,6 +5,7 @@
 #
 #   KAWARI_CI_PYTHON=python3.12 packaging/ci.sh    # with another Python
 #   KAWARI_CI_PATIENCE=4 packaging/ci.sh           # time limits times 4, on a busy machine
+#   KAWARI_NIGHTLY=1 packaging/ci.sh               # 20 minutes of soak, 20,000 mixes of faults
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export KAWARI_CI=1 PYTHONUNBUFFERED=1 PYTHONFAULTHANDLER=1 QT_QPA_PLATFORM="${QT_QPA_PLATFORM:-offscreen}"
@@ -70,4 +71,7 @@ step 60 "format" "${dev[@]}" ruff format --check .
 step 300 "types" "${dev[@]}" mypy
 step 120 "import contracts" "${dev[@]}" lint-imports
 step 60 "documentation" "${dev[@]}" python packaging/docs_check.py
-step 1800 "tests" "${dev[@]}" pytest --durations=15
+minutes=3 tests_s=1800
+[ -z "${KAWARI_NIGHTLY:-}" ] || minutes=20 tests_s=7200
+step $((minutes * 90 + 120)) "soak" "${dev[@]}" kawari bench soak --minutes "$minutes" --check
+step "$tests_s" "tests" "${dev[@]}" pytest --durations=15

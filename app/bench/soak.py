@@ -112,7 +112,10 @@ def run(minutes: float, clip: Path | None, progress: Callable[[str], None]) -> R
         "frames": len(result.ids),
         "swapped": float(np.mean(result.swapped)),
     }
-    if seconds >= LONG_S:
+    if report.figures["restarts"]:
+        # on a starved machine a stage may count as stuck: for a while there are two sets of models
+        report.check("memory_gained_percent", "<=", 15)
+    elif seconds >= LONG_S:
         report.check("memory_percent_per_hour", "<=", 1)
     else:
         report.check("memory_gained_percent", "<=", 2)

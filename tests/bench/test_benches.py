@@ -77,3 +77,9 @@ def test_neural(standins: Path) -> None:
     assert found["figures"]["frames_on"] == "host"
     assert 0 < found["figures"]["efficiency"] < 1
     assert found["figures"]["p95_ms"] > 0
+
+
+def test_load() -> None:
+    found = bench("load", "--seconds", "12")
+    assert found["figures"]["swaps_a_frame"] >= 2
+    assert [row[0] for row in found["tables"][0]["rows"]] == ["dearer", "hogs"]

@@ -5,6 +5,7 @@ import pytest
 
 from app.bench.arrivals import NotingSink
 from app.bench.latency import limits, summarise
+from app.bench.load import answer
 from app.bench.soak import delays, growth
 from app.bench.stream import Sample, StreamResult
 from engine.types import Frame, Image, Output, Shown
@@ -101,6 +102,31 @@ def test_a_delay_that_grows_shows_and_bursts_of_other_work_do_not() -> None:
     assert last > 1.3 * first
     result.delays_ms = [90.0 if 700 < i < 840 else 40.0 for i in range(900)]
     assert delays(result, 10) == (40, 40)
+
+
+def under_load(after: list[float]) -> StreamResult:
+    """Ten quiet seconds at 30 a second, then these delays."""
+    result = arrivals(300)
+    result.delays_ms += after
+    result.arrived_ms += [10_000 + i * 1000 / 30 for i in range(len(after))]
+    result.loaded_ms = 10_000
+    return result
+
+
+def test_the_answer_to_a_load_is_the_time_until_the_budget_is_kept_for_good() -> None:
+    result = under_load([150.0] * 60 + [70.0] * 540)
+    result.moves_ms, result.steps = [10_400.0, 11_000.0, 15_000.0], [2, 3, 4]
+    found = answer(result, 100)
+    # one frame in twenty may be late: the last few of the bad ones are
+    assert found.back_s == pytest.approx(2 - 28 / 30, abs=0.1)
+    assert (found.moves, found.step, found.before_ms, found.p95_ms) == (1, 4, 40, 70)
+    assert found.fps == pytest.approx(30, rel=0.02)
+
+
+def test_a_load_that_is_never_mastered_has_no_such_time() -> None:
+    assert answer(under_load([150.0] * 600), 100).back_s is None
+    assert answer(under_load([150.0, 70.0] * 300), 100).back_s is None
+    assert answer(under_load([70.0] * 600), 100).back_s == 0
 
 
 def picture() -> Image:
