@@ -12,6 +12,8 @@ from pathlib import Path
 
 import platformdirs
 
+_UNFINISHED = ".new-"
+
 
 def home() -> Path:
     """The folder; `KAWARI_HOME` moves it. It is not created here."""
@@ -41,7 +43,7 @@ def write_private(path: Path, data: bytes) -> None:
         OSError: it can't be written; nothing is left behind.
     """
     private_folder(path.parent)
-    handle, name = tempfile.mkstemp(prefix=".new-", dir=path.parent)  # made with 0600
+    handle, name = tempfile.mkstemp(prefix=_UNFINISHED, dir=path.parent)  # made with 0600
     temporary = Path(name)
     try:
         with os.fdopen(handle, "wb") as file:
@@ -52,3 +54,13 @@ def write_private(path: Path, data: bytes) -> None:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def remove_unfinished(folder: Path) -> None:
+    """Remove what `write_private` has left in a folder when its process was killed.
+
+    Raises:
+        OSError: something can't be removed.
+    """
+    for path in folder.glob(f"{_UNFINISHED}*"):
+        path.unlink(missing_ok=True)

@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 from engine.errors import DeviceError
+from engine.folders import remove_unfinished
 from engine.keystore import FOLDER as KEYS
 from engine.keystore import KeyStore
 
@@ -54,6 +55,7 @@ def forget_everything(home: Path, keys: KeyStore | None = None) -> tuple[str, ..
                 shutil.rmtree(path)
             else:
                 path.unlink(missing_ok=True)
+        remove_unfinished(home)
         left = tuple(sorted(path.name for path in home.iterdir()))
         if not left:
             home.rmdir()

@@ -9,8 +9,10 @@ from __future__ import annotations
 import json
 import logging
 import logging.handlers
+import os
 import re
 from datetime import UTC, datetime
+from io import TextIOWrapper
 from pathlib import Path
 
 from engine.errors import DeviceError
@@ -33,9 +35,7 @@ class JsonLog:
 
     def __init__(self, path: Path, *, size: int = 1_000_000, kept: int = 3) -> None:
         try:
-            self._handler = logging.handlers.RotatingFileHandler(
-                path, maxBytes=size, backupCount=kept, encoding="utf-8"
-            )
+            self._handler = _PrivateFiles(path, maxBytes=size, backupCount=kept, encoding="utf-8")
         except OSError as error:
             raise DeviceError(
                 f"The log can't be written ({error.strerror})", "Free the disk or its rights"
@@ -55,6 +55,14 @@ class JsonLog:
     def close(self) -> None:
         """Close the file."""
         self._handler.close()
+
+
+class _PrivateFiles(logging.handlers.RotatingFileHandler):
+    """Files that only their owner can read."""
+
+    def _open(self) -> TextIOWrapper:
+        handle = os.open(self.baseFilename, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        return os.fdopen(handle, "a", encoding="utf-8")
 
 
 def _plain(value: str | int | float | bool) -> str | int | float | bool:

@@ -12,13 +12,11 @@ from pathlib import Path
 
 import onnx
 
-from engine.catalog.entry import Contract, Entry, Tensor
+from engine.catalog.entry import LARGEST, Contract, Entry, Tensor
 from engine.catalog.foreign import refuse_foreign
 from engine.catalog.trial import try_out
 from engine.errors import ModelError
 
-LARGEST = (2 << 30) - 1
-"""Bytes; more than that can't be parsed, and no model of a known kind comes near."""
 _NUMBERS = {onnx.TensorProto.FLOAT, onnx.TensorProto.FLOAT16, onnx.TensorProto.DOUBLE}
 _LFS = b"version https://git-lfs"
 

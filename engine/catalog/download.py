@@ -11,10 +11,12 @@ from pathlib import Path
 import requests
 from urllib3.exceptions import HTTPError
 
+from engine.catalog.entry import LARGEST
 from engine.errors import DeviceError, ModelError
 
 Progress = Callable[[int, int], None]
 """Called with bytes done and bytes in all (0 = unknown)."""
+_SAFE = ("https://", "http://127.0.0.1:", "http://localhost:")
 _BLOCK = 1 << 20
 _TIMEOUT = (10.0, 30.0)
 """Seconds to connect, and between two pieces of data."""
@@ -33,7 +35,7 @@ def fetch(url: str, part: Path, size: int, progress: Progress | None = None) -> 
         ModelError: the server refuses, or the connection broke; `part` stays for the next try.
         DeviceError: the disk is full or can't be written.
     """
-    if not url.startswith(("https://", "http://127.0.0.1:", "http://localhost:")):
+    if not url.startswith(_SAFE):
         raise ModelError(f"The address {url.split(':')[0]}://… is not https", "Use an https address")
     done = part.stat().st_size if part.exists() else 0
     if size and done > size:
@@ -54,18 +56,26 @@ def fetch(url: str, part: Path, size: int, progress: Progress | None = None) -> 
                     f"{host} answers {response.status_code} for {part.stem}",
                     "Download the file in a browser and use kawari models import",
                 )
+            if not response.url.startswith(_SAFE):
+                raise ModelError(f"{host} leads to an address that is not https", "Use another address")
             continued = response.status_code == requests.codes.partial_content
             if not continued:
                 done = 0
             total = size or done + int(response.headers.get("Content-Length", 0))
+            part.touch(0o600)
             with part.open("ab" if continued else "wb") as stream:
                 # What came before a broken connection is kept: the check against `total` is below.
                 response.raw.enforce_content_length = False
                 while block := response.raw.read(_BLOCK):
                     stream.write(block)
                     done += len(block)
+                    if done > LARGEST:
+                        break
                     if progress is not None:
                         progress(done, total)
+            if done > LARGEST:
+                part.unlink()
+                raise ModelError(f"{host} sends more than any model has", "Use another address")
             if total and done < total:
                 raise ModelError(
                     f"The connection to {host} broke after {done} of {total} bytes",

@@ -15,6 +15,9 @@ from typing import Any, Self
 
 from engine.errors import ModelError
 
+LARGEST = (2 << 30) - 1
+"""Bytes of a model file; more than that can't be parsed, and no model of a known kind comes near."""
+
 
 class Kind(enum.Enum):
     """What a model does."""

@@ -15,7 +15,7 @@ from engine.catalog.download import Progress, fetch
 from engine.catalog.entry import Entry
 from engine.catalog.trial import try_out
 from engine.errors import DeviceError, ModelError, RefusedError, UsageError
-from engine.folders import write_private
+from engine.folders import private_folder, write_private
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +146,7 @@ class Store:
             entry = _other(entry)
         digest = check_file(source, entry, "" if trust else self._pinned(name), self.trial)
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
+            private_folder(self.folder)
             with tempfile.NamedTemporaryFile(dir=self.folder, suffix=".part", delete=False) as target:
                 part = Path(target.name)
             try:
@@ -175,7 +175,7 @@ class Store:
             )
         part = self.folder / f"{entry.file}.part"
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
+            private_folder(self.folder)
         except OSError as error:
             raise _unwritable(error) from None
         known = entry.sha256 or self._pinned(name)

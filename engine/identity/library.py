@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from engine.errors import DeviceError
-from engine.folders import home, write_private
+from engine.folders import home, remove_unfinished, write_private
 from engine.identity.consent import ConsentStore
 from engine.identity.demo import is_demo
 from engine.identity.photo import SourcePhoto
@@ -164,6 +164,7 @@ class IdentityLibrary:
             for key in [key for key, (digests, _) in self._prepared.items() if digest in digests]:
                 del self._prepared[key]
             self._stored.remove(digest)
+            remove_unfinished(embeddings_of(self._folder))
             for path in embeddings_of(self._folder).glob(f"{digest[:32]}-*"):
                 path.unlink(missing_ok=True)
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.folders import write_private
+from engine.folders import remove_unfinished, write_private
 from engine.identity.seal import Seal, UnreadableError, is_sealed
 
 MAX_FILES = 32
@@ -87,6 +87,7 @@ class PreparedStore:
         Raises:
             OSError: a file can't be removed.
         """
+        remove_unfinished(self._folder)
         for path in self._folder.glob("*.npz"):
             try:
                 data = path.read_bytes()

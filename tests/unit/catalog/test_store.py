@@ -192,6 +192,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         self.server.seen.append(self.headers.get("Range"))  # type: ignore[attr-defined]
+        elsewhere = getattr(self.server, "elsewhere", "")
+        if elsewhere and not self.headers["Host"].startswith("127.1:"):
+            self.send_response(302)
+            self.send_header("Location", elsewhere)
+            self.end_headers()
+            return
         start = 0
         if range_ := self.headers.get("Range"):
             start = int(range_.removeprefix("bytes=").rstrip("-"))
@@ -340,3 +346,21 @@ def test_a_wrong_entry_is_explained(tmp_path: Path, text: str) -> None:
     (tmp_path / "mine.toml").write_text(text)
     with pytest.raises(ModelError, match="mine"):
         read_catalogue(tmp_path / "mine.toml")
+
+
+def test_a_way_round_https_is_refused(server: http.server.ThreadingHTTPServer, tmp_path: Path) -> None:
+    store = served(server, tmp_path)
+    server.elsewhere = f"http://127.1:{server.server_port}/thing.onnx"  # type: ignore[attr-defined]
+    with pytest.raises(ModelError, match="not https"):
+        store.get("thing")
+    assert files(store) == set()
+
+
+def test_a_server_that_never_ends_is_stopped(
+    server: http.server.ThreadingHTTPServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("engine.catalog.download.LARGEST", len(GOOD) - 1)
+    store = served(server, tmp_path)
+    with pytest.raises(ModelError, match="more than any model"):
+        store.get("thing")
+    assert files(store) == set()
