@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import select
 import signal
 import struct
 import sys
@@ -50,8 +51,8 @@ def record(path: Path, split: Split, pipe: int) -> None:
         os.write(pipe, struct.pack("d", number / FPS))
 
 
-def doom(folder: Path, number: int, rng: random.Random) -> tuple[int, int, float, Path]:
-    """Fork a recording: its process, its pipe, how long it has to live, its file."""
+def doom(folder: Path, number: int, rng: random.Random) -> tuple[int, tuple[int, float, Path]]:
+    """Fork a recording: its pipe; its process, how much it may record, its file."""
     path = folder / f"{number}{SUFFIXES[number % len(SUFFIXES)]}"
     split = Split(seconds=1) if number % 2 else Split()
     source, target = os.pipe()
@@ -62,24 +63,33 @@ def doom(folder: Path, number: int, rng: random.Random) -> tuple[int, int, float
         finally:
             os._exit(1)
     os.close(target)
-    return child, source, rng.uniform(EARLIEST_S, LATEST_S), path
+    return source, (child, rng.uniform(EARLIEST_S, LATEST_S), path)
 
 
 def main() -> None:
     folder, count, rng = Path(sys.argv[1]), int(sys.argv[2]), random.Random(int(sys.argv[3]))
     for first in range(0, count, AT_ONCE):
-        batch = [doom(folder, number, rng) for number in range(first, min(first + AT_ONCE, count))]
-        said = {child: os.read(source, 8) for child, source, _, _ in batch}  # all have begun
-        began = time.monotonic()
-        for child, source, lives_s, path in sorted(batch, key=lambda one: one[2]):
-            time.sleep(max(0.0, began + lives_s - time.monotonic()))
-            os.kill(child, signal.SIGKILL)
-            os.waitpid(child, 0)
-            while more := os.read(source, 1 << 16):
-                said[child] += more
-            os.close(source)
-            (written,) = struct.unpack("d", said[child][-8:])
-            print(json.dumps({"path": str(path), "written": written}), flush=True)
+        alive = dict(doom(folder, number, rng) for number in range(first, min(first + AT_ONCE, count)))
+        while alive:
+            for source in select.select(list(alive), [], [])[0]:
+                said = os.read(source, 1 << 16)
+                child, may, path = alive[source]
+                if written(said) < may:
+                    continue
+                time.sleep(rng.uniform(0, 1 / FPS))  # in the midst of whatever it does
+                os.kill(child, signal.SIGKILL)
+                os.waitpid(child, 0)
+                while more := os.read(source, 1 << 16):
+                    said += more
+                os.close(source)
+                del alive[source]
+                print(json.dumps({"path": str(path), "written": written(said)}), flush=True)
+
+
+def written(said: bytes) -> float:
+    """The last that a recording said."""
+    (seconds,) = struct.unpack("d", said[-8:])
+    return float(seconds)
 
 
 if __name__ == "__main__":

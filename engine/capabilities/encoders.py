@@ -11,6 +11,7 @@ import numpy as np
 # FFmpeg's names, hardware first: NVIDIA, Apple, Intel, AMD, Windows; then x264 and Cisco's. VA-API is
 # missing: PyAV's wheels are built without it. Every one is asked for about constant quality, and to keep
 # no pictures back (no B-frames, no look-ahead): what an encoder holds is lost when the process dies.
+# x264's crf 23 without look-ahead looks like 20 with it (46 and 50 dB on clips of faces).
 _CANDIDATES: tuple[tuple[str, str, str, dict[str, str]], ...] = (
     ("h264_nvenc", "NVIDIA", "yuv420p",
      {"preset": "p4", "tune": "ll", "rc": "vbr", "cq": "23", "b": "0", "bf": "0", "delay": "0"}),
@@ -23,7 +24,7 @@ _CANDIDATES: tuple[tuple[str, str, str, dict[str, str]], ...] = (
     ("h264_mf", "Windows", "nv12",
      {"rate_control": "quality", "quality": "70", "hw_encoding": "1"}),
     ("libx264", "", "yuv420p",
-     {"preset": "veryfast", "crf": "20", "tune": "zerolatency"}),
+     {"preset": "veryfast", "crf": "23", "tune": "zerolatency"}),
     ("libopenh264", "", "yuv420p",
      {"b": "4000000"}),
 )  # fmt: skip
