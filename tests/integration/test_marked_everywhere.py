@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import av
+import cv2
 import numpy as np
 import pytest
 
@@ -88,19 +89,21 @@ def test_every_sink_gets_marked_pictures_only(tmp_path: Path, home: Path, viewer
 
 
 @pytest.mark.parametrize("policy", list(GuardPolicy))
-def test_no_guard_policy_leaves_it_out(home: Path, policy: GuardPolicy) -> None:
+def test_no_guard_policy_leaves_it_out(home: Path, tmp_path: Path, policy: GuardPolicy) -> None:
     from engine.config import SwapConfig
 
     swapper = make_swapper()
     source = DemoSource((W, H), 30.0, realtime=False, frames=24)
     source.open()
-    pipeline = build.make_pipeline(SwapConfig(), GuardConfig(policy), swapper, identity=None)
+    cv2.imwrite(str(tmp_path / "chosen.png"), np.full((90, 160, 3), 90, np.uint8))
+    guard = GuardConfig(policy, picture=str(tmp_path / "chosen.png"))
+    pipeline = build.make_pipeline(SwapConfig(), guard, swapper, identity=None)
     pictures = [pipeline.process(frame).image for frame in iter(source.read, None)]
     assert find(pictures).verdict is Verdict.PRESENT
 
 
 def test_nothing_the_user_can_set_switches_it_off() -> None:
-    assert set(inspect.signature(Marker).parameters) == {"payload", "badge", "key"}
+    assert set(inspect.signature(Marker).parameters) == {"payload", "badge", "private"}
     assert set(inspect.signature(make_marker).parameters) == {"home", "swapper", "badge"}
     for maker in (build.make_session, build.make_pipeline):
         assert not any("mark" in name for name in inspect.signature(maker).parameters)

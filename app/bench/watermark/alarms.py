@@ -21,11 +21,12 @@ from app.bench.watermark.robustness import SHORT
 from app.bench.watermark.unmarked import DRAWN, Window, clip_windows, photo_windows
 from engine.mark.detector import POSSIBLE, SURE, TRIED, Detector, Finding, Verdict
 
-CLIP_STEP = 6
-BATCH, BATCHES = 250, 14
-"""Windows of a job, jobs of each kind but clips."""
-THOROUGH = 100
-"""One window in so many is searched in every geometry, which takes a second."""
+CLIP_WINDOWS = 60
+"""Windows of a clip and size at most."""
+BATCH, BATCHES, PHOTO_BATCHES = 250, 18, 11
+"""Windows of a job, jobs of each kind but clips, and those of photos, which take longest."""
+THOROUGH = 250
+"""One window in so many is searched in every geometry, which takes seconds."""
 CRC_PASSES = TRIED / 2**24
 """Chance that some wrong payload's CRC-24 fits."""
 _TAIL, _LEAST = 0.05, 40
@@ -44,7 +45,8 @@ def jobs(data: Path, quick: bool) -> list[Job]:
             for height in ((None,) if quick else (None, 720))
         ]
     for kind in KINDS[1:]:
-        for batch in range(1 if quick else BATCHES):
+        batches = PHOTO_BATCHES if kind == "photos" else BATCHES
+        for batch in range(1 if quick else batches):
             count = BATCH // 5 if quick else BATCH
             made.append(Job(f"unmarked {kind} {batch}", drawn, (kind, data / "images", batch, count)))
     return made
@@ -52,7 +54,7 @@ def jobs(data: Path, quick: bool) -> list[Job]:
 
 def clips(path: Path, height: int | None) -> list[Row]:
     """z of a clip's windows."""
-    return list(_rows("clips", clip_windows(path, SHORT, CLIP_STEP, height)))
+    return list(_rows("clips", itertools.islice(clip_windows(path, SHORT, height), CLIP_WINDOWS)))
 
 
 def drawn(kind: str, photos: Path, seed: int, count: int) -> list[Row]:

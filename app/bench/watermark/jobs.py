@@ -17,7 +17,7 @@ from typing import Any
 import cv2
 
 Row = dict[str, Any]
-_NICE = 5
+_NICE = 10
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,8 @@ from engine.types import Image
 
 SIZES = {"720p": (720, 1280, 1.5), "1080p": (1080, 1920, 3.0), "4K": (2160, 3840, None)}
 """Rows, columns, and most milliseconds a frame."""
+_SET_UP_MS = 100
+"""Most milliseconds that a size may take to set up; nothing of it is kept on disk."""
 _FRAMES, _ROUNDS = 16, 6
 
 
@@ -42,6 +44,7 @@ def measure(report: Report) -> None:
             if limit is not None:
                 report.check(f"ms_{name}", "<=", limit)
                 report.check(f"ms_{name}_pan", "<=", limit)
+        report.check("set_up_ms_4K", "<=", _SET_UP_MS)
         report.figures["tile_ms"] = least(lambda: tile(PUBLIC_KEY, PAYLOAD.to_bytes()), 3)
     columns = ("size", "still, ms", "pan, ms", "still / warp", "pan / warp", "set-up, ms")
     report.table("CPU time of a frame, one thread; warp: one 1280×720 warpAffine", columns, table)

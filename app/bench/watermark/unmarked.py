@@ -21,8 +21,10 @@ from engine.types import Image
 
 Window = list[Image]
 _SIZES = ((720, 1280), (480, 640), (360, 640), (540, 960))
-_DRAWN = 3
-"""Frames of a window that is drawn: they differ by noise or motion alone."""
+_HELD = 2
+"""Frames of a window of a photo."""
+_DRAWN = 1
+"""Frames of a window that is drawn: more would differ by noise or motion alone, which averages out."""
 _WORDS = (
     "the",
     "of",
@@ -47,14 +49,14 @@ _FONTS = (
 )
 
 
-def clip_windows(path: Path, frames: int, step: int, height: int | None) -> Iterator[Window]:
-    """Overlapping windows of a clip, at its own or another height."""
+def clip_windows(path: Path, frames: int, height: int | None) -> Iterator[Window]:
+    """Windows of a clip, one after the other, at its own or another height."""
     window: Window = []
     for frame in read_frames(path):
         window.append(frame.image.copy() if height is None else resized(frame.image, height).copy())
         if len(window) == frames:
-            yield list(window)
-            del window[:step]
+            yield window
+            window = []
 
 
 def photo_windows(photos: Path, seed: int) -> Iterator[Window]:
@@ -73,7 +75,7 @@ def photo_windows(photos: Path, seed: int) -> Iterator[Window]:
             ]
         )
         window = []
-        for _ in range(_DRAWN):
+        for _ in range(_HELD):
             shift = shift + random.normal(0, 2, 2)
             matrix = np.array([[zoom, 0, -shift[0]], [0, zoom, -shift[1]]])
             view = cv2.warpAffine(photo, matrix, (width, height), borderMode=cv2.BORDER_REFLECT)
