@@ -13,6 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from engine.errors import ModelError
 from engine.runtime.gpu import first_gpu
 
 Array = Any
@@ -237,6 +238,12 @@ def open_device() -> Device | None:
     """The GPU on which frames may live; None where there is none.
 
     Raises:
-        Exception: there is a GPU, but CuPy is missing or can't use it.
+        ModelError: there is a GPU, but no CuPy.
+        Exception: CuPy can't use it.
     """
-    return None if first_gpu() is None else CudaDevice()
+    if first_gpu() is None:
+        return None
+    try:
+        return CudaDevice()
+    except ImportError as error:
+        raise ModelError("CuPy is not installed", 'Install it with: pip install "kawari[gpu]"') from error

@@ -87,7 +87,7 @@ def open_neural(
     swapper = FallbackSwapper(neural, steps, mesh, partial(_on_device, neural, device))
     refusal = refusal or swapper.device_refusal
     if refusal:
-        note_refusal(store.folder, name, "frames on the GPU", refusal)
+        note_refusal(store.folder, name, "keeping frames on the GPU", refusal)
     return swapper
 
 

@@ -6,6 +6,7 @@ The network is a real one, run by ONNX Runtime on the device's buffers.
 from __future__ import annotations
 
 import itertools
+import sys
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -20,11 +21,11 @@ from engine.catalog.entry import read_catalogue
 from engine.catalog.opening import read_notes
 from engine.catalog.store import Store
 from engine.config import DelayConfig, NeuralConfig, SessionConfig, SwapConfig, Who
-from engine.errors import DeviceError
 from engine.events import Report
 from engine.live.session import Session
 from engine.pipeline import Pipeline, Plan
-from engine.runtime.device import Device
+from engine.runtime.device import Device, open_device
+from engine.runtime.gpu import Gpu
 from engine.runtime.network import Network
 from engine.runtime.providers import Rung
 from engine.swap.fallback import FallbackSwapper
@@ -388,7 +389,7 @@ def test_masks_of_the_picture_keep_frames_on_the_host(store: Store, config: dict
     assert rig.swapper.on_device is None
     assert {output.shown for output in rig.stream(3)} == {Shown.SWAPPED}
     assert rig.device.uploads == 0
-    assert "frames on the GPU" not in read_notes(store.folder)["inswapper_128"]["refused"]
+    assert "keeping frames on the GPU" not in read_notes(store.folder)["inswapper_128"]["refused"]
 
 
 def test_a_device_counts_only_after_it_swapped_as_the_host_does(store: Store) -> None:
@@ -402,16 +403,16 @@ def test_a_device_counts_only_after_it_swapped_as_the_host_does(store: Store) ->
     assert rig.pipeline.depth == 1
     assert {output.shown for output in rig.stream(3)} == {Shown.SWAPPED}
     refused = read_notes(store.folder)["inswapper_128"]["refused"]
-    assert refused == {"frames on the GPU": "simulated swaps otherwise than the host"}
+    assert refused == {"keeping frames on the GPU": "simulated swaps otherwise than the host"}
 
 
-def test_a_device_that_can_not_be_opened_is_noted(store: Store) -> None:
-    def missing() -> Device:
-        raise DeviceError("CuPy is not installed")
-
-    swapper = open_neural("inswapper_128", store, store.folder, MeshSwapper(), open_device=missing)
+def test_a_gpu_without_cupy_is_noted(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("engine.runtime.device.first_gpu", lambda: Gpu("RTX", 13000, 8 << 30))
+    monkeypatch.setitem(sys.modules, "cupy", None)
+    swapper = open_neural("inswapper_128", store, store.folder, MeshSwapper(), open_device=open_device)
     assert swapper.depth == 1
-    assert "CuPy" in read_notes(store.folder)["inswapper_128"]["refused"]["frames on the GPU"]
+    refused = read_notes(store.folder)["inswapper_128"]["refused"]
+    assert refused == {"keeping frames on the GPU": "CuPy is not installed"}
 
 
 def test_sources_change_in_mid_stream(store: Store) -> None:
