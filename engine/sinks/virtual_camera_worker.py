@@ -7,7 +7,7 @@ stays in a program that Kawari only talks to. It imports numpy, pyvirtualcam and
 Pictures come through a `Ring`. Control comes through standard input: an empty line says "there is a new
 picture", `{"op": "stop"}` ends the worker, and end of file says that the engine is gone. A worker started
 with `--standby` gets ready, but touches the device only after `{"op": "take"}`. Events go to standard
-output, one JSON object a line: `ready`, `alive` (every half second) and `error`.
+output, one JSON object a line: `standby`, `ready`, `alive` (every half second) and `error`.
 
 Whenever no new picture came for a second, the ring's card is sent instead: viewers never look at a
 frozen face. Without an engine the worker ends after a few seconds of card.
@@ -194,12 +194,17 @@ def emit(event: str, **values: Any) -> None:
         return
 
 
-def stand_by(inbox: Inbox) -> bool:
-    """Import what opening the device takes, and wait; False if there is nothing to take over any more."""
-    with contextlib.suppress(ImportError):  # told by the first worker already
+def preload() -> None:
+    """Import what is otherwise imported when the device is opened."""
+    with contextlib.suppress(ImportError):  # the first worker has told it already
         import pyvirtualcam  # noqa: F401
 
         from engine.devices import loopback  # noqa: F401
+
+
+def stand_by(inbox: Inbox) -> bool:
+    """Wait for the word; False if there is nothing to take over any more."""
+    emit("standby")
     while not (inbox.take or inbox.stop or inbox.engine_gone):
         inbox.woken.wait()
         inbox.woken.clear()

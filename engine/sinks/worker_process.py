@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import select
 import subprocess
 import sys
 import threading
@@ -21,8 +22,9 @@ from typing import Any
 
 import engine
 
-_MODULE = "engine.sinks.virtual_camera_worker"
-STANDBY = "--standby"
+_WORKER = "engine.sinks.virtual_camera_worker"
+_QUIET = "engine.sinks.virtual_camera_standby"
+_STANDBY = "--standby"
 _START_S = 15.0
 _STOP_S = 2.0
 _SILENT_S = 3.0
@@ -149,24 +151,24 @@ class WorkerProcess:
         """The first worker, or the one that stands by, told to take the device over."""
         if not self._settled.is_set():
             self._heard = time.monotonic() + _START_S  # importing may take its time
-            return self._spawn()
+            return self._spawn(_WORKER)
         process, self._standby = self._standby, None
-        if process is None or process.poll() is not None:
+        if process is None or process.poll() is not None or not _loaded(process):
             _end(process)
-            process = self._spawn(STANDBY)
+            process = self._spawn(_WORKER, _STANDBY)
         self._heard = time.monotonic() + _START_S  # it may still be importing
         assert process.stdin is not None
         with contextlib.suppress(OSError):  # gone: `_listen` finds out
             process.stdin.write(b'{"op": "take"}\n')
         return process
 
-    def _spawn(self, *more: str) -> subprocess.Popen[bytes]:
+    def _spawn(self, module: str, *more: str) -> subprocess.Popen[bytes]:
         root = str(Path(engine.__file__).resolve().parent.parent)
         path = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))
         # numpy's BLAS would start threads that the worker never uses.
         environment = os.environ | {"PYTHONPATH": path, "OPENBLAS_NUM_THREADS": "1", "PYTHONUTF8": "1"}
         process = subprocess.Popen(
-            [sys.executable, "-m", _MODULE, *self._arguments, *more],
+            [sys.executable, "-m", module, *self._arguments, *more],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -192,12 +194,21 @@ class WorkerProcess:
                         self.device = str(event["device"])
                         self._settled.set()
                         with contextlib.suppress(OSError):  # it goes without
-                            self._standby = self._standby or self._spawn(STANDBY)
+                            self._standby = self._standby or self._spawn(_QUIET, _STANDBY)
                     case "alive":
                         self.state = event
                     case "error":
                         error = Failure(str(event.pop("kind")), str(event.pop("message")), event)
         return error
+
+
+def _loaded(process: subprocess.Popen[bytes]) -> bool:
+    """Whether a worker that stands by is ready: it has said so.
+
+    Only Linux lets it start so quietly that it may take long; elsewhere pipes can't be asked as simply.
+    """
+    assert process.stdout is not None
+    return sys.platform != "linux" or bool(select.select([process.stdout], [], [], 0)[0])
 
 
 def _end(process: subprocess.Popen[bytes] | None) -> None:

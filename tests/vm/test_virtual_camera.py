@@ -5,34 +5,19 @@ One start of the guest for all: it costs seconds. See guest_virtual_camera.py fo
 
 from __future__ import annotations
 
-import json
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.conftest import ROOT
+from tests.vm.guest import run_in_guest
 
 pytestmark = [pytest.mark.vm, pytest.mark.shared]
-PATHS = "/usr/local/sbin:/usr/sbin:/sbin:/usr/local/bin:/usr/bin:/bin"
 
 
 @pytest.fixture(scope="module")
 def report(shared: Path) -> dict[str, Any]:
-    missing = [tool for tool in ("busybox", "modprobe", "ffmpeg") if shutil.which(tool, path=PATHS) is None]
-    if missing:
-        pytest.skip(f"the guest needs {', '.join(missing)}")
-    command = [shared / "vmcam" / "vmcam.sh", "-t", "240", "--", sys.executable]
-    done = subprocess.run(
-        [*command, "tests/vm/guest_virtual_camera.py"], cwd=ROOT, capture_output=True, text=True, check=False
-    )
-    lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
-    assert done.returncode == 0 and lines, done.stdout + done.stderr
-    print(lines[-1])
-    return dict(json.loads(lines[-1]))
+    return run_in_guest(shared, "guest_virtual_camera.py")
 
 
 def test_cameras_are_listed_with_sizes_and_our_output_is_not(report: dict[str, Any]) -> None:
@@ -64,8 +49,7 @@ def test_second_writer_is_told(report: dict[str, Any]) -> None:
 def test_killed_worker_is_replaced_while_the_reader_stays(report: dict[str, Any]) -> None:
     killed = report["killed"]
     assert killed["before"] > 0 and killed["after"] > 0 and killed["ordered"] and killed["restarts"] == 1
-    # 0.75 s on a machine that is not overloaded (mostly Python's start); otherwise a few ordinary starts.
-    assert killed["recovery_s"] <= max(1, 5 * report["open_s"])
+    assert killed["recovery_s"] <= 1
 
 
 def test_readers_come_and_go(report: dict[str, Any]) -> None:
