@@ -67,6 +67,7 @@ class Recorder:
         self._paused = self._split_asked = False
         self._part: Recording | None = None
         self._done = threading.Event()
+        self._done.set()
 
     def pause(self, on: bool = True) -> None:
         """Leave out what comes from now on, sound and pictures, or go on; from any thread."""
@@ -82,7 +83,7 @@ class Recorder:
         self._split_asked = True
 
     def wait(self, seconds: float) -> bool:
-        """Wait until `close` has finished all files, on whatever thread; False if it has not."""
+        """Wait until `close` has finished all files, on whatever thread; at once if none is open."""
         return self._done.wait(seconds)
 
     def open(self, stream: StreamInfo) -> None:
@@ -103,6 +104,7 @@ class Recorder:
         except BaseException:
             self._stop()
             raise
+        self._done.clear()
 
     def write(self, output: Output) -> None:
         """Add a picture.

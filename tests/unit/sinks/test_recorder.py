@@ -169,6 +169,19 @@ def test_a_disk_that_fills_up_while_the_file_is_finished(tmp_path: Path) -> None
         assert len(read_all(path)) >= 30, missing
 
 
+def test_there_is_nothing_to_wait_for_before_it_is_open(tmp_path: Path) -> None:
+    recorder = Recorder(tmp_path / "a.mp4", encoder="h264_none")
+    assert recorder.wait(0)
+    with pytest.raises(DeviceError, match="h264_none can't be used"):
+        recorder.open(StreamInfo(64, 64, 30, live=True))
+    assert recorder.wait(0) and list(tmp_path.iterdir()) == []
+    recorder = Recorder(tmp_path / "a.mp4")
+    recorder.open(StreamInfo(64, 64, 30, live=True))
+    assert not recorder.wait(0)
+    recorder.close()
+    assert recorder.wait(0)
+
+
 def test_pausing_and_splitting_by_hand(tmp_path: Path) -> None:
     recorder = Recorder(tmp_path / "p.mp4")
     images = moving(12)
