@@ -8,8 +8,9 @@ import sys
 def main() -> int:
     """Run the command line; returns the exit code."""
     from app.cli import run
+    from app.ending import end
 
-    return run(sys.argv[1:])
+    return end(run(sys.argv[1:]))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
-"""Takes docs/images/window.png: the window with the demo camera and the built-in face, while it runs.
+"""Takes docs/images/*.png: the window with the demo camera and the built-in face, while it runs.
 
     python packaging/screenshot.py docs/images/window.png [SECONDS]
+    python packaging/screenshot.py docs/images/figures.png SECONDS Figures    # the tab
 
 Of the time given (30 s) the moment with the highest rate is kept; run it on an idle machine.
 """
@@ -28,7 +29,7 @@ from engine.types import Shown  # noqa: E402
 _SETTLED_S = 6.0
 
 
-def main(path: str, seconds: float) -> None:
+def main(path: str, seconds: float, tab: str) -> None:
     """Run the window and keep its best moment."""
     screen.forget_foreign_plugins()
     application = QApplication([])
@@ -46,6 +47,8 @@ def main(path: str, seconds: float) -> None:
                 best = stats.fps
                 window.grab().save(path)
 
+        tabs = [window.sidebar.tabText(at) for at in range(window.sidebar.count())]
+        window.sidebar.setCurrentIndex(tabs.index(tab))
         timer = QTimer(window)
         timer.timeout.connect(look)
         timer.start(500)
@@ -57,4 +60,4 @@ def main(path: str, seconds: float) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], float(sys.argv[2]) if len(sys.argv) > 2 else 30.0)
+    main(sys.argv[1], float((sys.argv[2:] or ["30"])[0]), (sys.argv[3:] or ["Swap"])[0])

@@ -29,7 +29,7 @@ from app.gui.settings import Settings
 from app.options import CameraConfig
 from engine.identity.library import IdentityLibrary
 
-pytestmark = pytest.mark.gui
+pytestmark = [pytest.mark.gui, pytest.mark.timeout(300)]
 TABS = range(5)
 CONTROLS = (
     QAbstractButton, QComboBox, QLineEdit, QAbstractSlider, QAbstractSpinBox, QAbstractItemView,

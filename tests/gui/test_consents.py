@@ -33,7 +33,7 @@ from tests.unit.identity.test_live_match import Played, embedder, frames, to_bot
 
 __all__ = ["embedder"]  # a fixture
 
-pytestmark = pytest.mark.gui
+pytestmark = [pytest.mark.gui, pytest.mark.timeout(300)]
 LONG_MS = 60_000
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
 ONE, TWO = "a1" * 32, "b2" * 32

@@ -28,7 +28,7 @@ from engine.mark.marker import make_marker
 from engine.mark.verify import Report
 from engine.types import Image
 
-pytestmark = pytest.mark.gui
+pytestmark = [pytest.mark.gui, pytest.mark.timeout(300)]
 LONG_MS = 60_000
 
 
