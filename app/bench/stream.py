@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from engine.live.session import Session
     from engine.sources.base import Source
 
-STOP_S = 60
-"""How long the process may take beyond the stream's own time."""
+STOP_S = 180
+"""How long the process may take beyond the stream's own time: start, rehearsal and stop on a busy machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class StreamOptions:
         rehearsal_s: length of a session before the one that counts, so that what a process opens
             once is not taken for what a session leaves.
         load_after_s: when the load begins.
-        more: the load: so many times each swap is made again.
+        frame_ms: the load: swaps are made again until a frame takes this long, as its parts took before.
         hogs: the load: processes that use up the processor.
         budget_ms: the delay budget; frames older than twice that are dropped.
     """
@@ -51,7 +51,7 @@ class StreamOptions:
     sample_s: float = 1.0
     rehearsal_s: float = 0.0
     load_after_s: float = math.inf
-    more: int = 0
+    frame_ms: float = 0.0
     hogs: int = 0
     budget_ms: float = 100.0
 
@@ -82,6 +82,7 @@ class StreamResult:
         delays_ms: from the frame's time to its arrival.
         arrived_ms: time of arrival since the first one.
         loaded_ms: when the load began, on the same clock.
+        swaps: times each swap was made under the load.
         moves_ms, steps: when the controller changed its step, on the same clock, and to which.
         swapped: whether each showed a swapped face.
         samples: while it ran.
@@ -94,6 +95,7 @@ class StreamResult:
     delays_ms: list[float] = field(default_factory=list)
     arrived_ms: list[float] = field(default_factory=list)
     loaded_ms: float = math.inf
+    swaps: int = 1
     moves_ms: list[float] = field(default_factory=list)
     steps: list[int] = field(default_factory=list)
     swapped: list[bool] = field(default_factory=list)
@@ -141,7 +143,7 @@ def run_session(options: StreamOptions) -> StreamResult:
     from engine.live.session import Session
 
     made, hogs = maker(), Hogs()
-    swapper = DearerSwapper(made.swapper) if options.more else made.swapper
+    swapper = DearerSwapper(made.swapper) if options.frame_ms else made.swapper
     sink = NotingSink(round(options.seconds * (options.fps + 30)) + 100)
     result = StreamResult(before=sample(0))
     delay = DelayConfig(options.budget_ms, 2 * options.budget_ms)
@@ -155,7 +157,9 @@ def run_session(options: StreamOptions) -> StreamResult:
     def burden() -> None:
         result.loaded_ms = time.monotonic_ns() / 1e6
         if isinstance(swapper, DearerSwapper):
-            swapper.more = options.more
+            took = {name: found.p50 for name, found in session.stats().stages.items()}
+            swapper.more = max(round((options.frame_ms - sum(took.values())) / took["swap"]), 1)
+            result.swaps = swapper.more + 1
         hogs.start(options.hogs)
 
     try:

@@ -81,5 +81,5 @@ def test_neural(standins: Path) -> None:
 
 def test_load() -> None:
     found = bench("load", "--seconds", "12")
-    assert found["figures"]["swaps_a_frame"] >= 2
+    assert found["figures"]["dearer_swaps_a_frame"] >= 2
     assert [row[0] for row in found["tables"][0]["rows"]] == ["dearer", "hogs"]
