@@ -1,7 +1,7 @@
 """Takes docs/images/*.png: the window with the demo camera and the built-in face, while it runs.
 
     python packaging/screenshot.py docs/images/window.png [SECONDS]
-    python packaging/screenshot.py docs/images/figures.png SECONDS Figures    # the tab
+    python packaging/screenshot.py figures.png SECONDS Figures    # a tab; cropped for the docs
 
 Of the time given (30 s) the moment with the highest rate is kept; run it on an idle machine.
 """
