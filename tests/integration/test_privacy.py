@@ -71,6 +71,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("run", "--source", "{portrait}", "--input", "{portrait}", "--output", "{tmp}/o.png",
          "--consent", "public-domain"),
         ("live", "--camera", "demo", "--seconds", "1", "--headless", "--stats", "{tmp}/stats.json"),
+        ("live", "--camera", "demo", "--size", "320x240", "--seconds", "1"),  # the window, offscreen
         ("doctor", "--json"),
         ("devices", "--json"),
         ("models", "list", "--json"),

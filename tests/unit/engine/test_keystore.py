@@ -159,6 +159,20 @@ def test_the_doctor_says_when_there_is_none(tmp_path: Path, monkeypatch: pytest.
     assert probe.optional
 
 
+def test_a_first_start_loads_no_key_store(tmp_path: Path) -> None:
+    code = (
+        "import sys\nfrom app.cli import run\n"
+        "from engine.identity.demo import demo_photo\nfrom engine.identity.library import IdentityLibrary\n"
+        "from engine.swap import make_swapper\nfrom app.build import make_pipeline\n"
+        "from engine.config import GuardConfig, SwapConfig\n"
+        "identity = IdentityLibrary().prepare(make_swapper(), [demo_photo()])\n"
+        "make_pipeline(SwapConfig(), GuardConfig(), make_swapper(), identity)\n"
+        "assert 'keyring' not in sys.modules"
+    )
+    environment = {**os.environ, "KAWARI_HOME": str(tmp_path / "kawari")}
+    subprocess.run([sys.executable, "-c", code], env=environment, cwd=ROOT, check=True)
+
+
 def test_through_the_keyring_package_and_loaded_only_when_needed(tmp_path: Path) -> None:
     def python(code: str) -> str:
         environment = {**os.environ, "PYTHON_KEYRING_BACKEND": BACKEND, FILE: str(tmp_path / "store")}
