@@ -60,6 +60,8 @@ _PICTURE_AFTER = 2.0
 _ALIVE = 0.08
 """Change of the openings of eyes and mouth (over the eye's width) or of the pose (over 50°) that a
 picture does not show, even when the camera moves."""
+_ENDS = np.array([RIGHT_EYE[[0, 8]], RIGHT_EYE[[4, 12]], LEFT_EYE[[4, 12]], [13, 14]]).T
+"""Corners of an eye; upper and lower lid of both; upper and lower lip."""
 
 
 @dataclass(slots=True)
@@ -136,8 +138,7 @@ class Chooser:
 
 def _shape(face: Face) -> Points:
     """Openings of eyes and mouth over an eye's width; pose over 50°."""
-    points = face.landmarks[:, :2]
-    eye = float(np.hypot(*(points[RIGHT_EYE[0]] - points[RIGHT_EYE[8]]))) + 1e-6
-    gaps = [(ring[4], ring[12]) for ring in (RIGHT_EYE, LEFT_EYE)] + [(13, 14)]
-    openings = [float(np.hypot(*(points[a] - points[b]))) / eye for a, b in gaps]
+    ends = face.landmarks[_ENDS, :2]
+    eye, *openings = np.hypot(*(ends[0] - ends[1]).T).tolist()
+    openings = [opening / (eye + 1e-6) for opening in openings]
     return np.array([*openings, *(angle / 50 for angle in head_pose(face.landmarks))], np.float32)

@@ -122,13 +122,13 @@ class Composer:
         mesh = topology()
         cells = grid.cells(geometry.after)
         order = _order(cells, geometry.depth)
-        drawn = cover(cells, np.take(mesh.triangles, order, axis=0), (grid.width, grid.height))
+        drawn = cover(cells, mesh.triangles.take(order, axis=0), (grid.width, grid.height))
         bend = geometry.before - geometry.after
         planes = drawn.draw(np.concatenate([self._places, bend, geometry.visible[:, None]], 1))
         place = np.ascontiguousarray(planes[..., :2])
         on_rings = len(mesh.triangles) - mesh.rings.start
         opacity = look_up(self._alpha, place) * planes[..., 4] * (drawn.which >= on_rings)
-        opening = np.take(mesh.openings[order], drawn.which) & (drawn.which >= 0)
+        opening = mesh.openings.take(order).take(drawn.which) & (drawn.which >= 0)
         return _Drawn(
             place=place,
             bend=np.ascontiguousarray(planes[..., 2:4]),
@@ -152,13 +152,14 @@ class Composer:
         window = (x0, y0, x0 + view.shape[1], y0 + view.shape[0])
         at, opacity = drawn.place[cells], drawn.opacity[cells][..., None]
         light = inner.enlarge(look_up(gain, _rescaled(at, TEXELS)) * opacity, window)
-        rest = inner.enlarge(np.repeat(1 - opacity, 3, axis=2), window)
+        # 8 bits do for what shows through, and are cheaper.
+        rest = inner.enlarge(np.repeat(np.rint(255 * (1 - opacity)).astype(np.uint8), 3, axis=2), window)
         sharp = self._textures.sharp(width)
         place = inner.enlarge(_rescaled(at, sharp.shape[0]), window)
         centre = middle(view.shape)
         sigma = self._sharpness.blur(view[centre], _lit(sharp, place[centre], light[centre]))
         skin = _lit(self._textures.softened(width, sigma), place, light)
-        return np.asarray(cv2.add(skin, cv2.multiply(view, rest, dtype=cv2.CV_8U)), np.uint8)
+        return np.asarray(cv2.add(skin, cv2.multiply(view, rest, scale=1 / 255)), np.uint8)
 
 
 def _lit(texture: Image, place: NDArray[np.float32], light: NDArray[np.float32]) -> Image:
@@ -181,10 +182,10 @@ def _order(cells: NDArray[np.float32], depth: NDArray[np.float32]) -> NDArray[np
     """Drawing order: rings, then eyes and mouth, then the skin that faces the camera, far to near."""
     mesh = topology()
     skin = mesh.triangles[: mesh.surface]
-    a, b, c = np.take(cells, skin.T, axis=0)
+    a, b, c = cells.take(skin.T, axis=0)
     ab, ac = b - a, c - a
     visible = np.flatnonzero(ab[:, 0] * ac[:, 1] - ab[:, 1] * ac[:, 0] > 0)
-    far_first = visible[np.argsort(-np.take(depth, np.take(skin, visible, axis=0)).sum(1), kind="stable")]
+    far_first = visible[np.argsort(-depth.take(skin.take(visible, axis=0)).sum(1), kind="stable")]
     below = np.concatenate(
         [np.arange(mesh.rings.start, mesh.rings.stop), np.arange(mesh.fills.start, mesh.fills.stop)]
     )

@@ -50,7 +50,7 @@ def smoothstep(x: ArrayLike, low: float, high: float) -> NDArray[np.float32]:
 def facing(points: NDArray[np.float32]) -> NDArray[np.float32]:
     """How much each surface vertex faces the camera, (468,): 1 straight, 0 edge-on, negative = behind."""
     skin = topology().triangles[: topology().surface]
-    corners = np.take(points.T, skin.T, axis=1)
+    corners = points.T.take(skin.T, axis=1)
     (ux, uy, uz), (vx, vy, vz) = corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]
     of_triangle = (uy * vz - uz * vy, uz * vx - ux * vz, ux * vy - uy * vx)
     corner = skin.ravel()
