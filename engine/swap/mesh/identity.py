@@ -33,8 +33,8 @@ class MeshIdentity:
         alpha: float32 (SIZE, SIZE), how far the atlas may be shown.
         tone: float32 (TEXELS, TEXELS, 3), the atlas's colours, small.
         skin: float32 (TEXELS, TEXELS), 1 = bare skin of the source.
-        own_tint: float32 (TEXELS, TEXELS), 1 = keeps its own tint under coloured light: brow hair
-            wholly, lips partly.
+        own_tint: float32 (TEXELS, TEXELS), 1 = keeps its own tint and darkness: brow hair wholly, eyes
+            and lips partly.
         shape: float64 (468, 3), the neutral shape, centimetres.
     """
 
@@ -81,9 +81,9 @@ def level_for(identity: MeshIdentity, width: float) -> int:
 
 
 def _own_tint(tone: NDArray[np.float32], skin: Plane) -> Plane:
-    """Brows as far as they are darker than the skin round them, and lips mostly."""
+    """Brows as far as they are darker than the skin round them, eyes and lips mostly."""
     luminance = tone @ BGR_TO_LUMINANCE
     around = blurred(luminance * skin, 6) / (blurred(skin, 6) + 1e-3)
     darker = np.clip((1 - luminance / (around + 1)) / 0.35, 0, 1)
     part = regions(TEXELS)
-    return np.asarray(np.maximum(darker * part.brows, 0.8 * part.lips), np.float32)
+    return np.asarray(np.maximum(darker * part.brows, 0.8 * np.maximum(part.eyes, part.lips)), np.float32)

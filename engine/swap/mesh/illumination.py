@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.swap.mesh.identity import TEXELS, MeshIdentity
+from engine.swap.mesh.lips import Lips
 from engine.swap.mesh.pixels import luminance, shrunk, stretched, widely_blurred
 from engine.swap.mesh.regions import FACE_WIDTH, Plane
 from engine.swap.mesh.sample import Sample, bare_skin
@@ -46,6 +47,7 @@ class Illumination:
         self._tone, self._skin = shrunk(identity.tone, GRID, GRID), shrunk(skin, GRID, GRID)
         self._luma = luminance(self._tone)
         self._own_tint = shrunk(identity.own_tint, GRID, GRID)[..., None]
+        self._lips = Lips(self._tone)
         shown = np.dstack([identity.tone * (skin + LEAST)[..., None], skin + LEAST])
         broad = _over_face(shown, LUMINANCE_SIGMA)
         relief = _relief(luminance(identity.tone), broad[..., :3], broad[..., 3:])
@@ -73,17 +75,19 @@ class Illumination:
             pace = SLOWEST + (FASTEST - SLOWEST) * min(max((moved - REST) / (CHANGE - REST), 0.0), 1.0)
             gain = self._gain + np.float32(pace) * (gain - self._gain)
         self._gain = gain
+        self._lips.update(sample)
         return stretched(self._tinted(gain), TEXELS, TEXELS) * contrast[..., None]
 
     def _tinted(self, gain: NDArray[np.float32]) -> NDArray[np.float32]:
-        """`gain` without what does not suit hair and lips: dark hair under a bright one would turn grey,
-        under a bluish one purple; warm light suits it."""
+        """`gain` without what does not suit hair, eyes and lips: dark hair under a bright one would turn
+        grey, under a bluish one purple; warm light suits it."""
         light = luminance(gain)[..., None]
         chroma = gain / light
         bluish = smoothstep(chroma[..., :1] - chroma[..., 2:], *BLUISH)
         chroma += (1 - chroma) * self._own_tint * (0.15 + 0.65 * bluish)
+        brighter = np.asarray(1 - 1 / np.maximum(light, 1), np.float32)
         light -= 0.45 * self._own_tint * np.maximum(light - 1, 0)
-        return np.asarray(light * chroma, np.float32)
+        return self._lips.matched(light * chroma, brighter)
 
     def _trusted(self, luma: Plane, weight: Plane) -> Plane:
         """`weight`, less where the target is no bare skin: rims and their shadows, hair, a hand."""

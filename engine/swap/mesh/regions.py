@@ -15,6 +15,7 @@ from engine.swap.mesh.shape import smoothstep
 from engine.swap.mesh.topology import (
     LEFT_BROW,
     LEFT_EYE,
+    LIPS_INNER,
     LIPS_OUTER,
     NOSE,
     OVAL,
@@ -46,7 +47,8 @@ class Regions:
         face: inside the oval, hard.
         edge: the soft version that fades towards the oval.
         features: eyes, brows, lips, nostrils, with a small margin.
-        brows, lips: soft.
+        brows, eyes, lips: soft.
+        mouth: between the lips, hard.
         centre: eyes, nose, mouth and what lies between, where nothing is ever taken for hair.
         seed: the middle of the face without features: skin on every photo.
         core: cheeks, nose and chin without features: surely skin on a bare face.
@@ -59,7 +61,9 @@ class Regions:
     edge: Plane
     features: Plane
     brows: Plane
+    eyes: Plane
     lips: Plane
+    mouth: Plane
     centre: Plane
     seed: Plane
     core: Plane
@@ -114,7 +118,9 @@ def regions(size: int) -> Regions:
         edge=smoothstep(distance, 0.005, EDGE) * smoothstep(sides, 0.01, SIDE_EDGE),
         features=features.astype(np.float32),
         brows=soft(hull(LEFT_BROW, RIGHT_BROW, grow=0.008), 0.008),
+        eyes=soft(hull(LEFT_EYE, RIGHT_EYE), 0.006),
         lips=soft(hull(LIPS_OUTER), 0.006),
+        mouth=hull(LIPS_INNER).astype(np.float32),
         centre=centre.astype(np.float32),
         seed=seed * (y > eye_line),
         core=core,
