@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QGuiApplication
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 
 class BrowserPage(QObject):
-    """Serves the page while its box is ticked.
+    """Serves the page while its box is ticked; opens and closes it on the bridge's look-up thread, since the
+    server takes a second to import, and a request that ends may wait for the GUI thread.
 
     Args:
         desk: what the server controls.
@@ -33,6 +34,8 @@ class BrowserPage(QObject):
         self._bridge, self._panel, self._desk, self._port = bridge, panel, desk, port
         self._server: ControlServer | None = None
         self._sink: BrowserSink | None = None
+        self._last: ControlServer | None = None
+        self._closed = False
         panel.browser_switched.connect(self._switch)
         panel.address_wanted.connect(self._copy)
         bridge.started.connect(self._feed)
@@ -43,31 +46,47 @@ class BrowserPage(QObject):
             self._switch(True)
 
     def close(self) -> None:
-        """Serve no longer."""
-        server, self._server, self._sink = self._server, None, None
-        self._panel.set_address("")
+        """Serve no longer, for good."""
+        self._closed = True
+        server, self._server, self._sink = self._last, None, None
         if server is not None:
             server.stop()
 
     def _switch(self, on: bool) -> None:
-        if not on:
-            if self._sink is not None:
-                self._bridge.remove_sink(self._sink)
-            self.close()
+        if on:
+            self._bridge.look_up(self._open, self._opened)
             return
-        try:
-            from app.build import make_browser
-            from app.server.opening import open_server
+        if self._sink is not None:
+            self._bridge.remove_sink(self._sink)
+        server, self._server, self._sink = self._server, None, None
+        self._panel.set_address("")
+        if server is not None:
+            self._bridge.look_up(server.stop, lambda _: None)
 
-            self._sink = make_browser(self._desk.swapper)
-            self._server = open_server(self._desk, self._sink, self._port)
-            self._server.start()
-        except Exception as error:  # noqa: BLE001 - shown in the window
-            self.close()
+    def _open(self) -> tuple[ControlServer, BrowserSink]:
+        """On the look-up thread."""
+        from app.build import make_browser
+        from app.server.opening import open_server
+
+        sink = make_browser(self._desk.swapper)
+        server = open_server(self._desk, sink, self._port)
+        server.start()
+        self._last = server
+        if self._closed:  # meanwhile; `close` stops what it finds in `_last`
+            server.stop()
+        return server, sink
+
+    def _opened(self, result: Any) -> None:
+        if isinstance(result, Exception):
             self._panel.set_browser(False)
-            self.failed.emit(error)
+            self.failed.emit(result)
             return
-        self._panel.set_address(self._server.address)
+        server, sink = result
+        if not self._panel.browser.isChecked():  # switched off meanwhile
+            self._bridge.look_up(server.stop, lambda _: None)
+            return
+        self._server, self._sink = server, sink
+        self._panel.set_address(server.address)
         self._feed()
 
     def _feed(self) -> None:

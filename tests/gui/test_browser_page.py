@@ -64,6 +64,7 @@ def window(qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
 def outside(window: MainWindow, qtbot: QtBot) -> Iterator[Outside]:
     page = window.sidebar.page
     page.browser.click()
+    qtbot.waitUntil(page.copy.isEnabled, timeout=LONG_MS)
     page.copy.click()
     made = Outside(qtbot, QGuiApplication.clipboard().text())
     yield made
@@ -107,11 +108,32 @@ def test_the_address_is_shown_without_its_secret(window: MainWindow, outside: Ou
     assert "token" not in shown
 
 
-def test_switched_off_it_is_gone(window: MainWindow, outside: Outside) -> None:
+def test_switched_off_it_is_gone(window: MainWindow, outside: Outside, qtbot: QtBot) -> None:
     window.sidebar.page.browser.setChecked(False)
     assert window.sidebar.page.address.text() == ""
-    with pytest.raises(requests.ConnectionError):
-        requests.get(outside.page, timeout=5)
+
+    def refused() -> bool:
+        try:
+            requests.get(outside.page, timeout=5)
+        except requests.ConnectionError:
+            return True
+        return False
+
+    qtbot.waitUntil(refused, timeout=LONG_MS)
+
+
+def test_switched_on_and_off_at_once_nothing_is_served(window: MainWindow, qtbot: QtBot) -> None:
+    page = window.sidebar.page
+    page.browser.click()
+    page.browser.click()
+    qtbot.waitUntil(lambda: window.outputs.page._last is not None, timeout=LONG_MS)
+    with pytest.raises(qtbot.TimeoutError):
+        qtbot.waitUntil(page.copy.isEnabled, timeout=500)
+
+
+def test_closing_while_it_opens_leaves_nothing(window: MainWindow) -> None:
+    window.sidebar.page.browser.click()
+    window.close()  # the leak check sees a server that would be left
 
 
 def test_the_switch_is_remembered(window: MainWindow, outside: Outside) -> None:
