@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -25,7 +26,10 @@ from engine.types import Image
 from tests.conftest import ROOT
 from tests.scripted import Script, World, WorldSource, pipeline_parts
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX")
+pytestmark = [
+    pytest.mark.skipif(sys.platform == "win32", reason="POSIX"),
+    pytest.mark.skipif(shutil.which("ffmpeg") is None, reason="no ffmpeg to judge the files"),
+]
 
 
 def play(path: Path) -> subprocess.CompletedProcess[str]:

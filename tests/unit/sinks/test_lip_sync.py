@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -87,6 +88,7 @@ def shown(show: Show) -> int:
     return sum(clap < show.captured(show.number) for clap in show.claps)
 
 
+@pytest.mark.timeout(400)
 def test_ten_minutes_with_a_drifting_clock(tmp_path: Path, pictures: list[Image]) -> None:
     path = tmp_path / "clap.mp4"
     show = make(path)
@@ -111,6 +113,7 @@ def test_other_containers(tmp_path: Path, pictures: list[Image], suffix: str) ->
     assert len(off) == shown(show) and max(map(abs, off)) <= 20
 
 
+@pytest.mark.skipif(shutil.which("ffmpeg") is None, reason="no ffmpeg")
 def test_ffmpeg_sees_the_same(tmp_path: Path, pictures: list[Image]) -> None:
     """Players that know nothing of the encoder's delay but what the file says find the sound in its place."""
     path, sound = tmp_path / "clap.mp4", tmp_path / "clap.wav"
