@@ -25,7 +25,7 @@ CLIP_WINDOWS = 60
 """Windows of a clip and size at most."""
 BATCH, BATCHES, PHOTO_BATCHES = 250, 18, 11
 """Windows of a job, jobs of each kind but clips, and those of photos, which take longest."""
-THOROUGH = 250
+THOROUGH = 1000
 """One window in so many is searched in every geometry, which takes seconds."""
 CRC_PASSES = TRIED / 2**24
 """Chance that some wrong payload's CRC-24 fits."""
@@ -60,11 +60,11 @@ def clips(path: Path, height: int | None) -> list[Row]:
 def drawn(kind: str, photos: Path, seed: int, count: int) -> list[Row]:
     """z of windows of another kind."""
     windows = photo_windows(photos, seed) if kind == "photos" else DRAWN[kind](seed)
-    return list(_rows(kind, itertools.islice(windows, count)))
+    return list(_rows(kind, itertools.islice(windows, count), seed * count))
 
 
-def _rows(kind: str, windows: Iterator[Window]) -> Iterator[Row]:
-    for index, window in enumerate(windows):
+def _rows(kind: str, windows: Iterator[Window], first: int = 0) -> Iterator[Row]:
+    for index, window in enumerate(windows, first):
         detector = Detector()
         for image in window:
             detector.feed(image)
