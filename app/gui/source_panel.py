@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from PySide6.QtCore import QSignalBlocker, QSize, Qt, Signal
-from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QDropEvent, QIcon, QPainter, QPainterPath, QPixmap
+from PySide6.QtGui import QIcon, QPainter, QPainterPath, QPixmap
 from PySide6.QtWidgets import (
     QFileDialog,
     QHBoxLayout,
@@ -21,8 +21,9 @@ from PySide6.QtWidgets import (
 )
 
 from app.gui import theme
+from app.gui.drop_card import DropCard
 from app.gui.preview import as_qimage
-from app.gui.widgets import Card, label, restyle
+from app.gui.widgets import label, restyle
 from engine.identity.photo import SourcePhoto
 
 MOST = 5
@@ -46,7 +47,7 @@ class Source:
     photo: SourcePhoto
 
 
-class SourcePanel(Card):
+class SourcePanel(DropCard):
     """Emits `photos_given` with new files; shows what `set_sources` says."""
 
     photos_given = Signal(list)
@@ -60,7 +61,6 @@ class SourcePanel(Card):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.set_title(self.tr("Face"))
-        self.setAcceptDrops(True)
         self._built_in = QToolButton()
         self._built_in.setProperty("kind", "ghost")
         self._built_in.setProperty("role", "header")
@@ -108,6 +108,7 @@ class SourcePanel(Card):
         theme.set_button_icon(self.add, "add-photo")
         self.add.setToolTip(self.tr("One to five photos of the same person; or drop them here"))
         self.add.clicked.connect(self._browse)
+        self.dropped.connect(self.photos_given)
         self.remove = QToolButton()
         theme.set_button_icon(self.remove, "trash", "muted")
         self.remove.setToolTip(self.tr("Remove the selected photo"))
@@ -159,24 +160,6 @@ class SourcePanel(Card):
             self.quality.setText(self.tr("Reading the photo…"))
         else:
             self._describe(self.list.currentRow())
-
-    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        """Take files."""
-        if any(url.isLocalFile() for url in event.mimeData().urls()):
-            restyle(self, "drop", True)
-            event.acceptProposedAction()
-
-    def dragLeaveEvent(self, _event: QDragLeaveEvent) -> None:
-        """Nothing is being dropped after all."""
-        restyle(self, "drop", False)
-
-    def dropEvent(self, event: QDropEvent) -> None:
-        """Files were dropped."""
-        restyle(self, "drop", False)
-        paths = [Path(url.toLocalFile()) for url in event.mimeData().urls() if url.isLocalFile()]
-        if paths:
-            event.acceptProposedAction()
-            self.photos_given.emit(paths)
 
     def _browse(self) -> None:
         pictures = "*.jpg *.jpeg *.png *.webp *.bmp *.tif *.tiff *.gif *.heic *.heif *.avif"

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Signal
-from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QDropEvent
 from PySide6.QtWidgets import QComboBox, QFileDialog, QHBoxLayout, QProgressBar, QPushButton, QWidget
 
 from app.gui import theme
+from app.gui.drop_card import DropCard
 from app.gui.facts import Fact, Facts
-from app.gui.widgets import Card, label, let_shrink, restyle
+from app.gui.widgets import label, let_shrink, restyle
 from app.options import CameraConfig
 from engine.devices import Camera
 from engine.mark.detector import Verdict
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from engine.mark.verify import Report
 
 
-class VerifyPanel(Card):
+class VerifyPanel(DropCard):
     """Emits `wanted` with a `Path` or a `CameraConfig`; `show_…` tell how it goes."""
 
     wanted = Signal(object)
@@ -31,7 +31,6 @@ class VerifyPanel(Card):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.set_title(self.tr("Was this made by Kawari?"))
-        self.setAcceptDrops(True)
         self._about = label(
             self.tr("Drop a clip or picture here. Its watermark and its signed statement are looked for."),
             "muted",
@@ -63,6 +62,7 @@ class VerifyPanel(Card):
         self.body.addWidget(self.verdict)
         self.body.addWidget(self.facts)
         self.body.addWidget(self.cancel)
+        self.dropped.connect(lambda files: self.wanted.emit(files[0]))
         self.choose.clicked.connect(self._browse)
         self.look.clicked.connect(lambda: self.wanted.emit(CameraConfig(self.cameras.currentData())))
         self.cancel.clicked.connect(self.cancelled)
@@ -109,24 +109,6 @@ class VerifyPanel(Card):
         restyle(self.verdict, "role", role)
         self.verdict.show()
         self.facts.show_facts([(self.tr("Of"), name), *self._mark(report), *self._manifest(report)])
-
-    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        """Take one file."""
-        if _dropped(event) is not None:
-            restyle(self, "drop", True)
-            event.acceptProposedAction()
-
-    def dragLeaveEvent(self, _event: QDragLeaveEvent) -> None:
-        """Nothing is being dropped after all."""
-        restyle(self, "drop", False)
-
-    def dropEvent(self, event: QDropEvent) -> None:
-        """A file was dropped."""
-        restyle(self, "drop", False)
-        path = _dropped(event)
-        if path is not None:
-            event.acceptProposedAction()
-            self.wanted.emit(path)
 
     def _browse(self) -> None:
         name, _ = QFileDialog.getOpenFileName(self, self.tr("A clip or picture"))
@@ -178,7 +160,3 @@ class VerifyPanel(Card):
             yield self.tr("Signed by"), found.signer
         if found.synthetic:
             yield self.tr("Content"), self.tr("says that it is synthetic")
-
-
-def _dropped(event: QDropEvent | QDragEnterEvent) -> Path | None:
-    return next((Path(url.toLocalFile()) for url in event.mimeData().urls() if url.isLocalFile()), None)
