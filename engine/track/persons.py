@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.track.appearance import AppearanceEncoder, Encoder, difference, skin_colours
+from engine.track.assignment import assign
 from engine.track.pose import head_pose
 from engine.types import Face, Image
 
@@ -148,7 +149,7 @@ class Persons:
                 # Who was here a moment ago and comes back is often half hidden yet.
                 trust = 0.5 if time - person.seen < _RECENT else 1.0
                 cost[i, j] = trust * difference(looks[face.id], person.looks)
-        for i, j in enumerate(_assign(cost)):
+        for i, j in enumerate(assign(cost)):
             if self._persons:  # else there is nobody who it could be instead
                 self._since[new[i].id], self._doubted_until[new[i].id] = time, time + _PROVISIONAL
             if j < len(free):
@@ -187,7 +188,7 @@ class Persons:
         cost = np.concatenate([cost, np.repeat(stranger[:, None], len(tracks), 1)], 1)
         ids = [person.id for person in persons] + [-1] * len(tracks)
         now = np.array([ids.index(self._links[track]) for track in tracks])
-        rows, best = np.arange(len(tracks)), _assign(cost)
+        rows, best = np.arange(len(tracks)), assign(cost)
         wish = {tracks[i]: ids[best[i]] for i in np.flatnonzero(best != now)}
         gain = float(cost[rows, now].sum() - cost[rows, best].sum())
         margin = _CLEARLY * limit * len(wish)
@@ -215,18 +216,6 @@ class Persons:
             fits = difference(vector, person.looks) < self._encoder.limit
             if fits or time >= self._doubted_until[track]:
                 person.looks = person.looks + np.float32(_LEARN if fits else _DRIFT) * (vector - person.looks)
-
-
-def _assign(cost: NDArray[np.float64]) -> NDArray[np.intp]:
-    """The column of each row, each column once, that together cost least; never more rows than columns."""
-    columns: NDArray[np.intp]
-    if len(cost) == 1:
-        columns = cost.argmin(1)
-    else:
-        from scipy.optimize import linear_sum_assignment  # 0.2 s to import: not for one face
-
-        columns = linear_sum_assignment(cost)[1]
-    return columns
 
 
 def _shows(face: Face) -> bool:
