@@ -35,9 +35,9 @@ class Door(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start with one listening socket, which is bound but does not listen yet."""
         assert sockets
-        await super().startup(sockets=[])  # it would accept whatever comes
         sockets[0].setblocking(False)
-        sockets[0].listen(QUEUE)
+        sockets[0].listen(QUEUE)  # first: from `startup` on the server calls itself started
+        await super().startup(sockets=[])  # with the socket it would accept whatever comes
         self._admitting = asyncio.create_task(self._admit(sockets[0]))
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:

@@ -61,7 +61,7 @@ def test_window_with_a_dead_screen(kawari: Kawari, environment: dict[str, str]) 
 def test_devices_as_json(kawari: Kawari) -> None:
     done = kawari("devices", "--json")
     assert done.returncode == 0
-    assert set(json.loads(done.stdout)) == {"cameras", "virtual_cameras"}
+    assert set(json.loads(done.stdout)) == {"cameras", "virtual_cameras", "microphones", "sound_outputs"}
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")

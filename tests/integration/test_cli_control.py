@@ -76,8 +76,6 @@ def test_tracking_only_sends_vmc_and_shows_nobody(kawari: Kawari) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code"),
     [
-        (["live", *DEMO, "--osc"], 2),
-        (["live", *DEMO, "--vmc"], 2),
         (["live", "--tracking-only", *DEMO, "--source", "a.jpg"], 2),
         ([*HEADLESS, "--vmc", "no.such.host.invalid:1"], 4),
         ([*HEADLESS, "--other", "no.jpg"], 3),

@@ -14,6 +14,7 @@ import pytest
 
 from app import build
 from app.build import credentials, make_recorder, make_session, make_virtual_camera
+from app.options import OutputConfig, SoundConfig
 from engine.config import GuardConfig, GuardPolicy, SessionConfig
 from engine.identity.demo import demo_photo
 from engine.mark.detector import Detector, Finding, Verdict
@@ -52,9 +53,10 @@ def find(pictures: list[np.ndarray]) -> Finding:
 def test_every_sink_gets_marked_pictures_only(tmp_path: Path, home: Path, viewer: Ring) -> None:
     swapper = make_swapper()
     preview = PreviewSink()
+    warnings: list[str] = []
     sinks = [
         preview,
-        make_recorder(tmp_path / "r.mp4", "mesh"),
+        make_recorder(tmp_path / "r.mp4", "mesh", OutputConfig(), SoundConfig(), None, warnings.append),
         make_virtual_camera(viewer.name, "mesh", backend="memory"),
     ]
     session = make_session(
