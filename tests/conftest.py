@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.leaks import nothing_left_behind as nothing_left_behind
+from tests.turns import turn
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = Path(os.environ.get("KAWARI_SHARED", ROOT.parent / "shared"))
@@ -54,6 +55,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "shared" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.shared)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Outermost, so that waiting does not count as the test's time."""
+    with turn(item.get_closest_marker("alone") is not None):
+        return (yield)
 
 
 @pytest.hookimpl(wrapper=True)

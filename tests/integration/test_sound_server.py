@@ -17,9 +17,10 @@ import pytest
 from tests.claps import offsets_ms
 from tests.conftest import ROOT
 
-pytestmark = pytest.mark.skipif(
-    sys.platform != "linux" or shutil.which("pulseaudio") is None, reason="no PulseAudio"
-)
+pytestmark = [
+    pytest.mark.alone,
+    pytest.mark.skipif(sys.platform != "linux" or shutil.which("pulseaudio") is None, reason="no PulseAudio"),
+]
 
 # `voice` is what a microphone hears, `speaker` what the monitor plays; both can be recorded from
 _ALSA = """

@@ -17,7 +17,7 @@ import pytest
 from tests.conftest import ROOT
 from tests.vm.guest import run_in_guest
 
-pytestmark = [pytest.mark.vm, pytest.mark.shared, pytest.mark.timeout(420)]
+pytestmark = [pytest.mark.alone, pytest.mark.vm, pytest.mark.shared, pytest.mark.timeout(420)]
 DEVICES = "devices=2 video_nr=10,11 card_label=VirtualCam,Webcam exclusive_caps=1,1"
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from tests.vm.guest import run_in_guest
 
-pytestmark = [pytest.mark.vm, pytest.mark.shared]
+pytestmark = [pytest.mark.alone, pytest.mark.vm, pytest.mark.shared]
 
 
 @pytest.fixture(scope="module")
