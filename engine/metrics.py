@@ -8,7 +8,6 @@ and one addition.
 from __future__ import annotations
 
 import math
-import statistics
 from collections import deque
 from dataclasses import dataclass
 
@@ -94,20 +93,25 @@ def _middle(index: int) -> float:
 
 
 class Recent:
-    """The usual one of the last `window` durations. One thread records, any thread reads.
+    """A quantile of the last `window` durations. One thread records, any thread reads.
+
+    Args:
+        window: durations that count.
+        share: of them are not longer than it; by default it is the (lower) median.
 
     Attributes:
-        median_ns: 0 before the first.
+        usual_ns: the quantile, one of the durations; 0 before the first.
     """
 
-    def __init__(self, window: int = 60) -> None:
+    def __init__(self, window: int = 60, share: float = 0.5) -> None:
         self._durations: deque[int] = deque(maxlen=window)
-        self.median_ns = 0
+        self._share = share
+        self.usual_ns = 0
 
     def record(self, ns: int) -> None:
         """Count one duration."""
         self._durations.append(ns)
-        self.median_ns = statistics.median_low(self._durations)
+        self.usual_ns = sorted(self._durations)[math.ceil(self._share * len(self._durations)) - 1]
 
 
 class Rate:

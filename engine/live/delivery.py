@@ -124,7 +124,7 @@ class Delivery:
             self._interval.percentiles(),
             self._rate.per_second(self._now()),
             type(self.error).__name__ if self.error else "",
-            self._recent.median_ns / 1e6,
+            self._recent.usual_ns / 1e6,
         )
 
     def _open(self) -> bool:

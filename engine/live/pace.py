@@ -8,8 +8,7 @@ capture's own times. The few slowest do not count: all pictures would be late fo
 
 from __future__ import annotations
 
-from collections import deque
-from math import ceil
+from engine.metrics import Recent
 
 LIMIT_NS = 60_000_000
 """Pictures are never held until they are older than this: beyond it, less delay is worth more."""
@@ -25,7 +24,7 @@ class Pace:
     """Decides how long each picture waits; used by one thread."""
 
     def __init__(self) -> None:
-        self._ages: deque[int] = deque(maxlen=_RECENT)
+        self._ages = Recent(_RECENT, _SHARE)
         self._target_ns = 0
 
     def wait_ns(self, captured_ns: int, now_ns: int) -> int:
@@ -36,7 +35,6 @@ class Pace:
             now_ns: now.
         """
         age = now_ns - captured_ns
-        self._ages.append(min(age, LIMIT_NS))
-        usual = sorted(self._ages)[ceil(_SHARE * len(self._ages)) - 1]
-        self._target_ns = max(self._target_ns - _FALL_NS, usual)
+        self._ages.record(min(age, LIMIT_NS))
+        self._target_ns = max(self._target_ns - _FALL_NS, self._ages.usual_ns)
         return max(self._target_ns - age, 0)

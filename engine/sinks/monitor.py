@@ -81,13 +81,13 @@ class Monitor:
             nonlocal played
             clock.update(played, stamp(stream, times.outputBufferDacTime, stream.latency))
             first, played = played, played + count
-            if not (self._age.median_ns and tape.started and clock.started):
+            if not (self._age.usual_ns and tape.started and clock.started):
                 block[:] = 0
                 return
             begin_ns, end_ns = clock.time_at(first), clock.time_at(played)
             # what has not been said yet can't be played: the devices' own delay is the least there can be
             least.add(end_ns - tape.newest_ns, end_ns)
-            late_ns = max(self._age.median_ns, least.value)
+            late_ns = max(self._age.usual_ns, least.value)
             age_s = playhead.age_s(begin_ns)
             if age_s is not None and begin_ns - age_s * 1e9 + (end_ns - begin_ns) > tape.newest_ns:
                 playhead.jump()

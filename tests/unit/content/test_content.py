@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -9,24 +8,19 @@ import numpy as np
 import pytest
 from skimage.data import astronaut
 
-from app.build import make_session
 from app.cli import run
-from engine.config import SessionConfig
 from engine.content.gate import PhotoGate
 from engine.content.judges import Judge
 from engine.content.nudity import THRESHOLD, NudityCheck
 from engine.content.watch import ContentWatch
 from engine.errors import RefusedError
-from engine.events import Event
-from engine.identity.demo import demo_photo, portrait_path
+from engine.identity.demo import portrait_path
 from engine.identity.import_photo import PhotoReader
 from engine.identity.picture import read_picture
 from engine.sinks.base import StreamInfo
-from engine.sinks.null import NullSink
-from engine.sources.demo import DemoSource
-from engine.swap import make_swapper
 from engine.types import Frame, Output, Shown
 from tests.make_clip import moving, write_clip
+from tests.unit.content.covering import why_covered
 
 SECOND = 1_000_000_000
 
@@ -189,24 +183,7 @@ def test_the_command_line_refuses_with_its_own_exit_code(
 def test_a_session_is_covered_and_says_why(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("KAWARI_HOME", str(tmp_path / "home"))
     monkeypatch.setattr(NudityCheck, "score", lambda *_: 1.0)
-    swapper = make_swapper()
-    identity = swapper.prepare([demo_photo()])
-    covered = threading.Event()
-    said: list[str] = []
-
-    def hear(event: Event) -> None:
-        if event.kind == "panic":
-            said.append(event.message)
-            covered.set()
-
-    session = make_session(
-        SessionConfig(), lambda: DemoSource((320, 240), 15.0), swapper, identity, [NullSink()]
-    )
-    session.subscribe(hear)
-    with session:
-        assert covered.wait(60)
-        assert session.stats().panic
-    assert "nudity" in said[0]
+    assert "nudity" in why_covered()
 
 
 @pytest.mark.parametrize("target", ["picture", "clip"])
